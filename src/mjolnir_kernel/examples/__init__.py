@@ -1,0 +1,1 @@
+"""Kernels that `mjolnir demo` commits; read as text, never imported by mjolnir."""
