@@ -7,15 +7,18 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
-from mjolnir.core.lengths import MAX_LENGTH_TOKENS
-from mjolnir.core.workload import BYTES_PER_ELEMENT, PagedDecode
+from mjolnir.config_rules import value_rules
+from mjolnir.core.workload import PagedDecode
 from mjolnir.errors import ConfigFault
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 CONFIG_NAME = "mjolnir.toml"
 GPU_LENGTHS = (128, 4096, 8192, 16384, 32768, 65536, 131072, 262144)
@@ -96,9 +99,7 @@ class SummariesSection:
 TARGET_DEFAULTS: Mapping[str, TargetSection] = {
     "cpu": TargetSection(min_gain=0.05),
     "cuda": TargetSection(kernel=GPU_KERNEL, lengths=GPU_LENGTHS),
-    "thor": TargetSection(
-        kernel=GPU_KERNEL, lengths=GPU_LENGTHS, gpu_args=("--runtime=nvidia",), bandwidth_gbps=273.0
-    ),
+    "thor": TargetSection(kernel=GPU_KERNEL, lengths=GPU_LENGTHS, gpu_args=("--runtime=nvidia",), bandwidth_gbps=273.0),
 }
 
 
@@ -139,7 +140,7 @@ def read_config(root: Path) -> Config:
             f"no {CONFIG_NAME} in {root}", "make a research repository with `mjolnir new DIR`, then run this inside it"
         ) from None
     except (OSError, UnicodeDecodeError) as e:
-        raise ConfigFault(f"{path} cannot be read: {e}", f"mend or restore {CONFIG_NAME}: git checkout -- {CONFIG_NAME}") from e
+        raise ConfigFault(f"{path} cannot be read: {e}", f"restore it: git checkout -- {CONFIG_NAME}") from e
     return parse_config(text, where=CONFIG_NAME)
 
 
@@ -180,9 +181,8 @@ def _targets(values: Mapping[str, Any], where: str) -> dict[str, TargetSection]:
     return targets
 
 
-def _convert(name: str, values: Mapping[str, Any], defaults: Any, where: str) -> Any:
+def _convert(name: str, values: Mapping[str, Any], defaults: DataclassInstance, where: str) -> Any:
     """`values` over `defaults`, with the dataclass's own types enforced."""
-    assert is_dataclass(defaults)
     kind = type(defaults)
     known = {f.name for f in fields(kind)}
     for key in values:
@@ -194,12 +194,8 @@ def _convert(name: str, values: Mapping[str, Any], defaults: Any, where: str) ->
         text = str(e)
         reason, _, path = text.partition(" - at `$.")
         key = path.rstrip("`") or "?"
-        raise ConfigFault(f"{where}: {name}.{key}: {reason}", f"mend [{name}] {key}; its default is {merged_default(defaults, key)}") from e
-
-
-def merged_default(defaults: Any, key: str) -> str:
-    """The default of a key as TOML would write it (JSON is close enough for every type used here)."""
-    return json.dumps(getattr(defaults, key.partition("[")[0], None))
+        default = json.dumps(getattr(defaults, key.partition("[")[0], None))  # JSON is near enough to TOML here
+        raise ConfigFault(f"{where}: {name}.{key}: {reason}", f"mend [{name}] {key}; its default is {default}") from e
 
 
 def _require_known(key: str, known: set[str], section: str, where: str) -> None:
@@ -212,51 +208,6 @@ def _require_known(key: str, known: set[str], section: str, where: str) -> None:
 
 
 def _check_values(config: Config, where: str) -> None:
-    for key, is_sane, wanted in _rules(config):
+    for key, is_sane, wanted in value_rules(config):
         if not is_sane:
             raise ConfigFault(f"{where}: {key} makes no sense", f"{key} must be {wanted}")
-
-
-def _rules(config: Config) -> list[tuple[str, bool, str]]:
-    run, w = config.run, config.workload
-    rules = [
-        ("run.min_gain", 0 <= run.min_gain <= 1, "a ratio from 0 to 1 (0.02 is 2 %)"),
-        ("run.rule", run.rule in ("seed",), '"seed"'),
-        ("run.sandbox", run.sandbox in ("process",), '"process"'),
-        ("run.plateau", 1 <= run.plateau <= 100_000, "a count of experiments from 1 to 100000"),
-        ("run.target", run.target == "auto" or run.target in config.targets, '"auto" or a [targets.NAME] of this file'),
-        ("run.allow", all(is_inside(p) for p in run.allow), "paths inside the repository"),
-        ("workload.kind", w.kind == "paged_decode", '"paged_decode"'),
-        ("workload.num_kv_heads", 1 <= w.num_kv_heads <= 256, "from 1 to 256"),
-        ("workload.num_q_heads", w.num_kv_heads <= w.num_q_heads <= 1024 and w.num_q_heads % w.num_kv_heads == 0,
-         "a multiple of num_kv_heads, at most 1024"),
-        ("workload.head_dim", 8 <= w.head_dim <= 1024, "from 8 to 1024"),
-        ("workload.page_size", 1 <= w.page_size <= 1024, "from 1 to 1024 tokens"),
-        ("workload.batch", 1 <= w.batch <= 256, "from 1 to 256"),
-        ("workload.kv_dtype", w.kv_dtype in BYTES_PER_ELEMENT, " or ".join(BYTES_PER_ELEMENT)),
-        ("workload.q_dtype", w.q_dtype in BYTES_PER_ELEMENT, " or ".join(BYTES_PER_ELEMENT)),
-        ("summaries.max_usd", 0 <= config.summaries.max_usd <= 10_000, "an amount from 0 to 10000"),
-    ]
-    for name, t in config.targets.items():
-        rules += _target_rules(f"targets.{name}", t)
-    return rules
-
-
-def _target_rules(key: str, t: TargetSection) -> list[tuple[str, bool, str]]:
-    ascending = list(t.lengths) == sorted(set(t.lengths))
-    in_range = all(1 <= n <= MAX_LENGTH_TOKENS for n in t.lengths)
-    return [
-        (f"{key}.kernel", is_inside(t.kernel) and t.kernel.endswith(".py"), "the path of a .py file inside the repository"),
-        (f"{key}.lengths", bool(t.lengths) and ascending and in_range, "ascending context lengths in tokens, each once"),
-        (f"{key}.min_gain", 0 <= t.min_gain <= 1, "a ratio from 0 to 1 (0.05 is 5 %)"),
-        (f"{key}.worker_pairs", 1 <= t.worker_pairs <= 16, "from 1 to 16"),
-        (f"{key}.time_limit_s", 1 <= t.time_limit_s <= 86_400, "from 1 to 86400 seconds"),
-        (f"{key}.memory_limit_gib", 0.25 <= t.memory_limit_gib <= 4096, "from 0.25 to 4096 GiB"),
-        (f"{key}.bandwidth_gbps", 0 <= t.bandwidth_gbps <= 1e6, "a bandwidth in GB/s, 0 for unknown"),
-    ]
-
-
-def is_inside(path: str) -> bool:
-    """True for a relative path that stays inside the repository and outside .git."""
-    parts = Path(path).parts
-    return bool(parts) and not Path(path).is_absolute() and ".." not in parts and parts[0] != ".git" and "\0" not in path

@@ -1,0 +1,266 @@
+"""One worker as a confined process: start it, load a leg, point it at a case, call it. The clock here is the only one.
+
+Whatever the worker does comes back as a Reply; nothing that it prints or answers is trusted beyond raw output bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from mjolnir.process import Child, spawn
+from mjolnir.sandbox.arena import Arena, Slot, open_arena
+
+_SPIN_READS = 20_000
+"""Some 10 ms of looking without sleep: most answers come within it, and a wake-up would be noise in a short call."""
+_PASSED_ON = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")
+"""Environment that makes libraries work on this machine; nothing else of the parent's environment is passed on."""
+_READABLE = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/proc/cpuinfo", "/proc/meminfo", "/proc/self",
+             "/sys/devices/system/cpu", "/dev/null", "/dev/zero", "/dev/urandom")  # fmt: skip
+
+
+class ReplyKind(IntEnum):
+    """The status byte of the worker (0 to 5), or what the parent saw of its end."""
+
+    DONE = 0
+    FAILED = 1
+    UNSUPPORTED = 2
+    CONTRACT = 3
+    NO_DECODE = 4
+    BAD_SOURCE = 5
+    GONE = 100
+    LATE = 101
+    GARBAGE = 102
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """`out`: raw bytes of the output, only with DONE; `seconds`: from the command to the answer's last byte."""
+
+    kind: ReplyKind
+    seconds: float
+    out: bytes = b""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerLimits:
+    """Bounds of one worker. `core`: the CPU it is pinned to, None: any."""
+
+    memory_bytes: int
+    arena_bytes: int
+    call_limit_s: float = 60.0
+    core: int | None = None
+
+
+class Worker:
+    """A started worker. Not for two threads at once."""
+
+    def __init__(
+        self, child: Child, arena: Arena, commands: int, answers: int, limits: WorkerLimits, kernel_path: Path
+    ) -> None:
+        self.arena = arena
+        self._kernel_path = kernel_path
+        self.pid = child.pid
+        self._child = child
+        self._commands = commands
+        self._answers = answers
+        self._limits = limits
+        self._out_size_bytes = 0
+
+    @property
+    def log(self) -> str:
+        """What the worker printed, bounded: data for people."""
+        return self._child.log.text()
+
+    def load(self, deadline: float) -> Reply:
+        """Load the leg: for a candidate, execute its file. `deadline` on time.monotonic()."""
+        return self._say(b"L", {"path": str(self._kernel_path)}, deadline)
+
+    def bind(self, slots: Mapping[str, Slot], scalars: Mapping[str, float], deadline: float) -> Reply:
+        """Point the worker at the arrays of a case (q, kv_cache, page_table, seq_lens, out)."""
+        self._out_size_bytes = slots["out"].size_bytes
+        arrays = {name: [s.offset_bytes, s.shape, s.dtype] for name, s in slots.items()}
+        return self._say(b"C", {"arrays": arrays, "scalars": dict(scalars)}, deadline)
+
+    def call(self, deadline: float) -> Reply:
+        """One call of decode. The clock runs from before the command to after the last byte of the output."""
+        limit = min(deadline, time.monotonic() + self._limits.call_limit_s)
+        return self._exchange(b"G", self._out_size_bytes, limit)
+
+    def cpu_seconds(self) -> float | None:
+        """CPU time of the worker and its threads as the kernel counts it; None where that cannot be read."""
+        if sys.platform != "linux":
+            return None
+        try:
+            return time.clock_gettime((~self.pid << 3) | 2)  # clock_getcpuclockid(3): the process's scheduler clock
+        except OSError:
+            return None
+
+    def _say(self, command: bytes, message: Mapping[str, Any], deadline: float) -> Reply:
+        data = json.dumps(message).encode()
+        return self._exchange(command + len(data).to_bytes(4, "little") + data, 0, deadline)
+
+    def _exchange(self, command: bytes, payload_bytes: int, deadline: float) -> Reply:
+        if self._has_unread():
+            return Reply(kind=ReplyKind.GARBAGE, seconds=0.0, text="the worker wrote an answer that nobody asked for")
+        start = time.perf_counter()
+        try:
+            os.write(self._commands, command)
+            status = self._read(1, deadline)
+            data = self._read(payload_bytes, deadline) if status == b"\0" else b""
+        except TimeoutError:
+            return Reply(
+                kind=ReplyKind.LATE, seconds=time.perf_counter() - start, text="no answer within the time limit"
+            )
+        except (EOFError, BrokenPipeError):
+            return self._gone(time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        if status == b"\0":
+            return Reply(kind=ReplyKind.DONE, seconds=seconds, out=data)
+        return self._failure(status[0], seconds, deadline)
+
+    def _failure(self, status: int, seconds: float, deadline: float) -> Reply:
+        if status > ReplyKind.BAD_SOURCE:
+            return Reply(kind=ReplyKind.GARBAGE, seconds=seconds, text="the worker's answer is not of the protocol")
+        try:
+            size_bytes = int.from_bytes(self._read(4, deadline), "little")
+            if size_bytes > 1 << 16:
+                return Reply(kind=ReplyKind.GARBAGE, seconds=seconds, text="the worker's answer is not of the protocol")
+            text = self._read(size_bytes, deadline).decode("utf-8", "replace")
+        except TimeoutError:
+            return Reply(kind=ReplyKind.LATE, seconds=seconds, text="half an answer, then silence")
+        except EOFError:
+            return self._gone(seconds)
+        return Reply(kind=ReplyKind(status), seconds=seconds, text=text)
+
+    def _gone(self, seconds: float) -> Reply:
+        status = self._child.kill()
+        end = f"signal {-status}" if status < 0 else f"exit code {status}"
+        return Reply(kind=ReplyKind.GONE, seconds=seconds, text=f"the worker left before its answer ({end})")
+
+    def _has_unread(self) -> bool:
+        return bool(select.select([self._answers], [], [], 0)[0]) and self._child.poll() is None
+
+    def _read(self, size_bytes: int, deadline: float) -> bytes:
+        """Exactly `size_bytes`. Raises TimeoutError past `deadline`, EOFError when the worker ended."""
+        data = bytearray()
+        spins = _SPIN_READS
+        while len(data) < size_bytes:
+            try:
+                part = os.read(self._answers, size_bytes - len(data))
+            except BlockingIOError:
+                spins -= 1
+                if spins < 0:
+                    self._wait(deadline)
+                continue
+            if not part:
+                raise EOFError
+            data += part
+        return bytes(data)
+
+    def _wait(self, deadline: float) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([self._answers], [], [], left)[0]:
+            raise TimeoutError
+
+
+@contextlib.contextmanager
+def start_worker(
+    limits: WorkerLimits, *, kernel: bytes | None, reference: str = "", needs_numba: bool = False
+) -> Iterator[Worker]:
+    """A fresh confined worker for `kernel`, or for the trusted leg `reference`. It is killed when the block ends."""
+    with contextlib.ExitStack() as stack:
+        scratch = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="mjolnir-worker-", ignore_cleanup_errors=True))
+        )
+        kernel_path = _write_scratch(scratch, kernel)
+        arena = stack.enter_context(open_arena(limits.arena_bytes))
+        command_read, command_write = os.pipe()
+        answer_read, answer_write = os.pipe()
+        for fd in (command_write, answer_read):
+            stack.callback(os.close, fd)
+        os.set_blocking(answer_read, False)
+        argv = _argv(limits, scratch, arena, command_read, answer_write)
+        argv += ["--leg", reference or "candidate", *(["--numba"] if needs_numba else [])]
+        try:
+            child = stack.enter_context(
+                spawn(argv, cwd=scratch, env=_environment(scratch), pass_fds=(command_read, answer_write, arena.fd))
+            )
+        finally:
+            os.close(command_read)
+            os.close(answer_write)
+        if limits.core is not None and hasattr(os, "sched_setaffinity"):
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(child.pid, {limits.core})
+        yield Worker(child, arena, command_write, answer_read, limits, kernel_path)
+
+
+def _write_scratch(scratch: Path, kernel: bytes | None) -> Path:
+    """A folder that holds the kernel (read-only for the worker) and an empty one that it may write."""
+    scratch.chmod(0o755)
+    work = scratch / "work"
+    work.mkdir()
+    work.chmod(0o777)
+    path = scratch / "kernel.py"
+    if kernel is not None:
+        path.write_bytes(kernel)
+        path.chmod(0o444)
+    return path
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    work = str(scratch / "work")
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": work,
+        "TMPDIR": work,
+        "NUMBA_CACHE_DIR": work,
+        "LC_ALL": "C.UTF-8",
+        **{name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")},
+        **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+    }
+
+
+def _argv(limits: WorkerLimits, scratch: Path, arena: Arena, commands: int, answers: int) -> list[str]:
+    readable = [*_READABLE, str(scratch), *interpreter_folders()]
+    numbers = {
+        "commands": commands,
+        "answers": answers,
+        "arena": arena.fd,
+        "arena-bytes": arena.size_bytes,
+        "memory-bytes": limits.memory_bytes,
+        "parent": os.getpid(),
+    }
+    argv = [sys.executable, "-I", "-B", "-m", "mjolnir.worker.serve", "--scratch", str(scratch / "work")]
+    argv += [f"--{name}={value}" for name, value in numbers.items()]
+    argv += [f"--readable={path}" for path in readable]
+    return argv + (["--keeps-read-search"] if not is_readable_by_all(interpreter_folders()) else [])
+
+
+def interpreter_folders() -> list[str]:
+    """Where this Python, its libraries and its packages lie."""
+    paths = sysconfig.get_paths()
+    folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, paths["stdlib"], paths["purelib"], paths["platlib"]}
+    return sorted(os.path.realpath(f) for f in folders)
+
+
+def is_readable_by_all(folders: Sequence[str]) -> bool:
+    """True when every folder and each folder above it may be entered by any user."""
+    for folder in folders:
+        for path in (Path(folder), *Path(folder).parents):
+            with contextlib.suppress(OSError):
+                if not path.stat().st_mode & 0o001:
+                    return False
+    return True

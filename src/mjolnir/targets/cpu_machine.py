@@ -1,0 +1,91 @@
+"""This host as a device: what it is, which core the workers get, and what else is running on it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+_TOOLS = ("numpy", "ml_dtypes", "numba", "llvmlite")
+
+
+def read_fingerprint() -> dict[str, Any]:
+    """Plain JSON values that stay equal while this is the same machine with the same tools."""
+    return {
+        "name": _cpu_name(),
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "cores": os.cpu_count() or 1,
+        "power_mode": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")) or "unknown",
+        "tools": {"python": platform.python_version(), **{t: v for t in _TOOLS if (v := tool_version(t))}},
+    }
+
+
+def tool_version(name: str) -> str | None:
+    """The installed version of a package, without importing it; None when it is missing."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def worker_core() -> int | None:
+    """The core that all workers share in turn: the last one this process may use; None where cores cannot be chosen."""
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[-1] if len(allowed) > 1 else None
+
+
+@contextlib.contextmanager
+def keep_off(core: int | None) -> Any:
+    """Keep this process (clock, oracle) off the workers' core while the block runs."""
+    if core is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, before - {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def busy_fraction(core: int | None, window_s: float = 0.1) -> float | None:
+    """Share of `core` (or of all cores) that was busy during a window of sleep: 0 idle, 1 full; None if unknown."""
+    before = _core_ticks(core)
+    time.sleep(window_s)
+    after = _core_ticks(core)
+    if before is None or after is None or after[1] <= before[1]:
+        return None
+    return (after[0] - before[0]) / (after[1] - before[1])
+
+
+def _core_ticks(core: int | None) -> tuple[int, int] | None:
+    """(busy, total) ticks of /proc/stat."""
+    label = "cpu" if core is None else f"cpu{core}"
+    for line in _read(Path("/proc/stat")).splitlines():
+        words = line.split()
+        if words and words[0] == label:
+            ticks = [int(w) for w in words[1:9]]
+            idle = ticks[3] + ticks[4]
+            return sum(ticks) - idle, sum(ticks)
+    return None
+
+
+def _cpu_name() -> str:
+    for line in _read(Path("/proc/cpuinfo")).splitlines():
+        if line.startswith(("model name", "Model", "Hardware")):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
