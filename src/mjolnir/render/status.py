@@ -1,0 +1,185 @@
+"""Where a run stands: the words of `status`, and the digest of `status --brief` for an agent with an empty context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.text import Text
+
+from mjolnir.core.lengths import join_labels
+from mjolnir.core.model import Experiment, Status
+from mjolnir.render.number import DASH, gain_text, row_relative, score_text
+from mjolnir.render.style import STATUS_STYLES
+from mjolnir.render.text import one_line
+
+MAX_BRIEF_LINES = 40
+_LABEL_CELLS = 13
+_HYPOTHESIS_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningView:
+    """An evaluation in progress, or one that a dead process left behind. `log`: its output, or empty."""
+
+    pid: int
+    commit: str
+    hypothesis: str
+    stage: str
+    started: str
+    is_alive: bool
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What the agent was asked to do, as frozen at `init`. `lengths` in tokens, `min_gain` a ratio minus 1."""
+
+    kernel: str
+    lengths: tuple[int, ...]
+    min_gain: float
+    rule: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusView:
+    """The state of a run. `counts` by status; `confirmed_gain` a ratio minus 1; `since_gain`: experiments after the
+    newest keep, and `plateau` how many of them are worth saying (None: no frozen configuration)."""
+
+    run: str | None
+    branch: str | None
+    target: str | None
+    total: int
+    counts: Mapping[str, int]
+    baseline: Experiment | None
+    champion: Experiment | None
+    confirmed_gain: float | None
+    since_gain: int
+    plateau: int | None
+    chain_ok: bool
+    running: RunningView | None = None
+    task: Task | None = None
+    recent: Sequence[Experiment] = field(default_factory=tuple)
+    dead_ends: Sequence[Experiment] = field(default_factory=tuple)
+
+    @property
+    def is_plateau(self) -> bool:
+        """True when the experiments without a confirmed gain are as many as the configuration calls a plateau."""
+        return self.plateau is not None and self.since_gain >= self.plateau
+
+
+def status_block(view: StatusView) -> Text:
+    """The human form of `status`."""
+    lines = [_head(view)]
+    if view.total:
+        lines += [
+            _line("experiments", f"{view.total:,} ({_counts(view)})"),
+            _line("baseline", _named(view.baseline)),
+            _line("champion", _named(view.champion)),
+            _line("gain", _gain(view)),
+            _line("plateau", _plateau(view)),
+        ]
+    else:
+        lines.append(_line("experiments", "none yet"))
+    lines.append(_chain(view))
+    lines += _running(view.running)
+    if not view.total:
+        lines.append(_line("next", "mjolnir autoresearch init TAG"))
+    return Text("\n").join(lines)
+
+
+def brief_block(view: StatusView) -> Text:
+    """At most MAX_BRIEF_LINES lines: the task, the champion, the last verdicts, what did not work."""
+    lines = [_head(view)]
+    if view.task is not None:
+        lines += _task(view.task)
+    lines += [_line("champion", _named(view.champion)), _line("gain", f"{_gain(view)}; {_plateau(view)}")]
+    lines.append(_line("experiments", f"{view.total:,} ({_counts(view)})" if view.total else "none yet"))
+    lines += _running(view.running)
+    if not view.chain_ok:
+        lines.append(_chain(view))
+    tail = _line("details", "mjolnir autoresearch show ID --diff; mjolnir autoresearch ledger --tail 40")
+    for title, rows in (("last verdicts:", view.recent), ("dead ends, do not try again:", view.dead_ends)):
+        room = MAX_BRIEF_LINES - len(lines) - 2
+        if rows and room > 0:
+            lines.append(Text(title, style="bold"))
+            lines += [_verdict(row) for row in list(rows)[-room:]]
+    return Text("\n").join([*lines, tail])
+
+
+def _task(task: Task) -> list[Text]:
+    return [
+        _line("task", f"make {one_line(task.kernel, 120)} faster at L = {one_line(join_labels(task.lengths), 120)}"),
+        _line("rule", f"{one_line(task.rule, 40)}: a keep gains more than {task.min_gain * 100:g} % (geomean over L)"),
+        _line("loop", 'edit that file only, git commit it, then: mjolnir autoresearch evaluate -m "what I tried"'),
+    ]
+
+
+def _line(label: str, text: str, style: str = "") -> Text:
+    line = Text(f"{label:<{_LABEL_CELLS}}{text}")
+    line.stylize("dim", 0, len(label))
+    if style:
+        line.stylize(style, _LABEL_CELLS)
+    return line
+
+
+def _head(view: StatusView) -> Text:
+    run = f"run {one_line(view.run, 64)}" if view.run else "no run"
+    parts = [run, f"branch {one_line(view.branch, 80)}" if view.branch else "detached HEAD"]
+    if view.target:
+        parts.append(f"target {one_line(view.target, 40)}")
+    return Text(" · ".join(parts), style="bold")
+
+
+def _counts(view: StatusView) -> str:
+    return ", ".join(f"{count:,} {one_line(status, 20)}" for status, count in view.counts.items() if count)
+
+
+def _named(row: Experiment | None) -> str:
+    if row is None:
+        return "none yet"
+    score = f"{score_text(row.score)}x of the reference" if row.score is not None else "no score"
+    return (
+        f"#{row.id} {one_line(row.commit, 12) or DASH}  {score}  {one_line(row.hypothesis, _HYPOTHESIS_LIMIT)}".rstrip()
+    )
+
+
+def _gain(view: StatusView) -> str:
+    if view.confirmed_gain is None:
+        return "no confirmed gain yet"
+    return f"{gain_text(1 + view.confirmed_gain)} over the baseline (the gains along the kept chain, multiplied)"
+
+
+def _plateau(view: StatusView) -> str:
+    since = f"{view.since_gain:,} experiment{'' if view.since_gain == 1 else 's'} since the last gain"
+    return f"{since}: a plateau, change the approach" if view.is_plateau else since
+
+
+def _chain(view: StatusView) -> Text:
+    if view.chain_ok:
+        return _line("ledger", f"{view.total:,} rows, as the anchor has it")
+    return _line("ledger", f"! {view.total:,} rows do NOT agree with the anchor: rows were lost or changed", "bold red")
+
+
+def _running(running: RunningView | None) -> list[Text]:
+    if running is None:
+        return []
+    what = f"{one_line(running.stage, 40)} of {one_line(running.commit, 12)} since {one_line(running.started, 25)}"
+    words = f"{what} (pid {running.pid}): {one_line(running.hypothesis, _HYPOTHESIS_LIMIT)}"
+    if running.is_alive:
+        return [_line("running", words)]
+    lines = [_line("interrupted", f"{words}; nothing was recorded, evaluate the commit again", "yellow")]
+    if running.log:
+        lines.append(_line("", f"log: {one_line(running.log)}"))
+    return lines
+
+
+def _verdict(row: Experiment) -> Text:
+    style = STATUS_STYLES[row.status]
+    relative = row_relative(row)
+    change = gain_text(relative) if relative is not None and row.status is not Status.BASELINE else ""
+    why = f"  [{one_line(row.reason, 60)}]" if row.reason and not change else ""
+    line = Text(f"  #{row.id} {style.glyph} {row.status.value:<8} {change:>8}  ")
+    line.append(f"{one_line(row.hypothesis, _HYPOTHESIS_LIMIT)}{why}")
+    line.stylize(style.terminal, 2, len(f"  #{row.id} {style.glyph} {row.status.value}"))
+    return line
