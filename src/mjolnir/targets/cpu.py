@@ -1,0 +1,219 @@
+"""The cpu target: this host, one core, numba or numpy kernels, numpy/BLAS as the reference. Works on any machine.
+
+One visit uses fresh pairs of worker processes, since much of the scatter between measurements belongs to a process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from mjolnir.config import Config
+from mjolnir.core.case_plan import plan_cases
+from mjolnir.core.cases import Case
+from mjolnir.core.model import CaseResult, Crashed, Outcome, Tampered
+from mjolnir.errors import EnvironmentFault
+from mjolnir.sandbox.leftovers import become_subreaper, find_leftovers, kill_all, own_children
+from mjolnir.sandbox.process import ReplyKind, WorkerLimits, start_worker
+from mjolnir.targets.cpu_arena import arena_bytes
+from mjolnir.targets.cpu_check import run_cases, seconds_since
+from mjolnir.targets.cpu_doctor import cpu_checks, find_missing
+from mjolnir.targets.cpu_gate import wait_for_quiet
+from mjolnir.targets.cpu_leg import Leg
+from mjolnir.targets.cpu_machine import keep_off, read_fingerprint, worker_core
+from mjolnir.targets.cpu_sweep import SweepRun, run_sweep
+from mjolnir.targets.protocol import (
+    Check,
+    CheckRequest,
+    KernelSource,
+    Observe,
+    Progress,
+    SweepRequest,
+    TargetReport,
+    TargetRequest,
+)
+from mjolnir.targets.worker_words import describe_failure
+
+CALL_LIMIT_S = 60.0
+"""One call may take this long, compiling included; the slowest honest kernel here needs a few seconds."""
+REFERENCE_LEG = "numpy_blas"
+
+
+class CpuTarget:
+    """See targets/protocol.py, Target."""
+
+    name = "cpu"
+
+    def __init__(self, config: Config) -> None:
+        self.section = config.targets["cpu"]
+        self.workload = config.workload.paged_decode()
+
+    def preflight(self) -> None:
+        missing = find_missing(self.section, self.workload)
+        if missing is not None:
+            raise EnvironmentFault("E_TARGET", missing.found, missing.hint)
+
+    def checks(self) -> list[Check]:
+        return cpu_checks(self.section, self.workload)
+
+    def fingerprint(self) -> dict[str, Any]:
+        return read_fingerprint()
+
+    def visit(self, kernel: KernelSource, request: TargetRequest, observe: Observe) -> TargetReport:
+        core = worker_core()
+        become_subreaper()
+        with keep_off(core):
+            return _Visit(self, kernel, request, observe, core).run()
+
+
+class _Visit:
+    """One kernel on one set of workers."""
+
+    def __init__(
+        self, target: CpuTarget, kernel: KernelSource, request: TargetRequest, observe: Observe, core: int | None
+    ) -> None:
+        self.section = target.section
+        self.workload = target.workload
+        self.kernel = kernel
+        self.request = request
+        self.observe = observe
+        self.core = core
+        self.cases = self._plan(request.check) if request.check is not None else ()
+        self.known_children = own_children()
+        self.worker_pids: set[int] = set()
+        self.cases_done: tuple[CaseResult, ...] = ()
+        self.correctness: dict[str, Any] | None = None
+        self.sweep: dict[str, Any] | None = None
+        self.gate: dict[str, Any] = {}
+        self.seconds: dict[str, float] = {}
+
+    def _plan(self, check: CheckRequest) -> tuple[Case, ...]:
+        return plan_cases(
+            self.workload,
+            self.section.lengths,
+            quick=check.quick,
+            seed=self.request.seed,
+            q_dtypes=check.q_dtypes,
+            match=check.match,
+        )
+
+    def run(self) -> TargetReport:
+        with contextlib.ExitStack() as stack:
+            outcome = self._stages(stack)
+        return TargetReport(
+            outcome=outcome,
+            correctness=self.correctness,
+            sweep=self.sweep,
+            seconds=self.seconds,
+            gate=self.gate,
+        )
+
+    def _stages(self, stack: contextlib.ExitStack) -> Outcome | None:
+        sweep = self.request.sweep
+        pairs = self.section.worker_pairs if sweep is not None else 1
+        candidates = [stack.enter_context(self._worker("candidate")) for _ in range(pairs)]
+        failure = self._load(candidates) or self._check(candidates) or self._leftovers(candidates)
+        if failure is not None or sweep is None:
+            return failure
+        references = [stack.enter_context(self._worker("reference")) for _ in range(pairs)]
+        self._load(references)
+        outcome = self._measure(list(zip(references, candidates, strict=True)), sweep)
+        return self._leftovers(candidates) or outcome
+
+    @contextlib.contextmanager
+    def _worker(self, role: str) -> Iterator[Leg]:
+        lengths = self.request.sweep.lengths if self.request.sweep is not None else ()
+        size_bytes = arena_bytes(self.workload, self.cases, lengths)
+        limits = WorkerLimits(
+            memory_bytes=int(self.section.memory_limit_gib * 2**30) + size_bytes,
+            arena_bytes=size_bytes,
+            call_limit_s=min(CALL_LIMIT_S, self.request.time_limit_s),
+            core=self.core,
+        )
+        kernel = self.kernel.blob if role == "candidate" else None
+        reference = "" if role == "candidate" else REFERENCE_LEG
+        needs_numba = kernel is not None and b"numba" in kernel
+        with start_worker(limits, kernel=kernel, reference=reference, needs_numba=needs_numba) as worker:
+            self.worker_pids.add(worker.pid)
+            leg = Leg(worker, role)
+            try:
+                yield leg
+            finally:
+                leg.release()
+
+    def _load(self, legs: list[Leg]) -> Crashed | None:
+        for leg in legs:
+            reply = leg.worker.load(self._deadline())
+            if reply.kind == ReplyKind.DONE:
+                continue
+            detail = describe_failure(reply)
+            if leg.role == "reference":
+                raise EnvironmentFault("E_WORKER", f"the reference does not start: {detail}", "mjolnir doctor")
+            log = "\n".join(part for part in (reply.text, leg.worker.log) if part)
+            return Crashed(stage="import", detail=detail, log=log)
+        return None
+
+    def _check(self, legs: list[Leg]) -> Outcome | None:
+        check = self.request.check
+        if check is None:
+            return None
+        start = time.monotonic()
+        run = run_cases(
+            legs,
+            self.cases,
+            self.request.seed,
+            fail_fast=check.fail_fast,
+            deadline=self._deadline(),
+            observe=self.observe,
+        )
+        self.seconds["correctness"] = seconds_since(start)
+        self.cases_done = tuple(run.results)
+        self.correctness = _correctness_part(check, run.results)
+        return run.outcome()
+
+    def _measure(self, pairs: list[tuple[Leg, Leg]], request: SweepRequest) -> Outcome:
+        self.observe(Progress(stage="sweep", detail="waiting for a quiet core", done=0, total=1))
+        self.gate = wait_for_quiet(self.core, wanted=request.gate)
+        start = time.monotonic()
+        run = run_sweep(
+            pairs,
+            self.workload,
+            request,
+            seed=self.request.seed,
+            deadline=self._deadline(),
+            observe=self.observe,
+        )
+        self.seconds["sweep"] = seconds_since(start)
+        self.sweep = _sweep_part(request, len(pairs), run)
+        return dataclasses.replace(run.outcome(), cases=self.cases_done)
+
+    def _leftovers(self, legs: list[Leg]) -> Tampered | None:
+        """Processes that a candidate started and left: killed, and a finding."""
+        own = self.known_children | self.worker_pids
+        for leg in legs:
+            pids = find_leftovers(leg.worker.pid, own)
+            if pids:
+                kill_all(pids)
+                return Tampered(code="E_LEFTOVER", detail=f"the kernel left {len(pids)} process(es) behind; killed")
+        return None
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self.request.time_limit_s
+
+
+def _correctness_part(check: CheckRequest, results: list[CaseResult]) -> dict[str, Any]:
+    passed = all(r.passed for r in results)
+    return {
+        "params": {"quick": check.quick, "q_dtypes": list(check.q_dtypes), "match": check.match},
+        "series": [],
+        "cases": [dataclasses.asdict(r) for r in results],
+        "summary": {"passed": passed, "cases": len(results), "failed": sum(not r.passed for r in results)},
+    }
+
+
+def _sweep_part(request: SweepRequest, pairs: int, run: SweepRun) -> dict[str, Any]:
+    params = {"lengths": list(request.lengths), "iters": request.iters, "gate": request.gate, "worker_pairs": pairs}
+    return {"params": params, "cases": [], **run.document()}
