@@ -29,7 +29,9 @@ def random_case(rng: random.Random) -> tuple[Any, Any, dict[str, Any]]:
     if noise != 0.03 or rng.random() < 0.2:
         keywords["noise"] = noise
 
-    best_per_l = {length: rng.choice((1.0, 1.1, rng.uniform(0.5, 2.5))) for length in lengths}
+    best_per_l = dict.fromkeys(lengths, rng.choice((1.0, 1.1)))
+    if rng.random() < 0.5:
+        best_per_l = {length: 0.5 + 2 * rng.random() for length in lengths}
     relative = random_relative(rng, lengths, min_gain, noise)
     row_per_l = {length: best_per_l[length] * relative[length] for length in lengths}
     best_reference, row_reference = random_references(rng, lengths)
@@ -42,7 +44,7 @@ def random_case(rng: random.Random) -> tuple[Any, Any, dict[str, Any]]:
 
 
 def random_lengths(rng: random.Random) -> list[int]:
-    if rng.random() < 0.6:
+    if rng.random() < 0.5:
         return list(SWEEP)
     return rng.sample(SWEEP + OTHER_LENGTHS, rng.choice((1, 1, 2, 2, 3, 3, 4, 5, 6, 8, 10)))
 
@@ -70,17 +72,16 @@ def random_relative(rng: random.Random, lengths: list[int], min_gain: float, noi
 
 def random_references(rng: random.Random, lengths: list[int]) -> tuple[dict[int, float], dict[int, float]]:
     """Reference times of the best row and of this row, in microseconds; some of them moved by about 15 %."""
-    old = {length: rng.choice((100.0, rng.uniform(0.5, 5000.0))) for length in lengths}
-    new = {length: value * rng.uniform(0.9, 1.1) for length, value in old.items()}
+    old = dict.fromkeys(lengths, 100.0)
+    if rng.random() < 0.5:
+        old = {length: 0.5 + 5000 * rng.random() for length in lengths}
+    new = {length: value * (0.9 + 0.2 * rng.random()) for length, value in old.items()}
     moved = rng.choice((0, 0, 0, 1, 1, 2, 2, 3, 3, 4, len(lengths)))
     for length in rng.sample(lengths, min(moved, len(lengths))):
         by = rng.choice((0.15, -0.15))
         by += math.copysign(rng.choice((0.0, 0.1, 0.5, *BESIDE)), by) if rng.random() < 0.5 else rng.choice(BESIDE)
         new[length] = old[length] * (1 + by)
     return old, new
-
-
-# --- what can be wrong with a row --------------------------------------------------------------------------------
 
 
 def spoil(rng: random.Random, row: dict, best: Any, keywords: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -95,9 +96,9 @@ def spoil(rng: random.Random, row: dict, best: Any, keywords: dict[str, Any]) ->
             if isinstance(side.get(name), dict):
                 side[name] = mixed_keys(rng, side[name])
     if rng.random() < 0.02:
-        best = None
+        return row, None, keywords
     if rng.random() < 0.02:
-        return MappingProxyType(row), best and MappingProxyType(best), keywords
+        return MappingProxyType(row), MappingProxyType(best), keywords
     return row, best, keywords
 
 
@@ -231,7 +232,10 @@ def mixed_keys(rng: random.Random, table: dict[Any, Any]) -> dict[Any, Any]:
     """The same figures in another order, under "4096", 4096 or "4K"."""
     form = rng.choice(("text", "text", "int", "label", "mixed"))
     items = list(table.items())
-    rng.shuffle(items)
+    if rng.random() < 0.5:
+        rng.shuffle(items)
+    if form == "text":
+        return {str(key) if type(key) is int else key: value for key, value in items}
     return {key_in_form(rng, key, form): value for key, value in items}
 
 
@@ -240,8 +244,8 @@ def key_in_form(rng: random.Random, key: Any, form: str) -> Any:
         return key
     if form == "mixed":
         form = rng.choice(("text", "int", "label"))
+    if form == "label" and key % 1024**2 == 0 and key > 0:
+        return f"{key // 1024**2}{rng.choice('Mm')}"
     if form == "label" and key % 1024 == 0 and key > 0:
-        if key % 1024**2 == 0:
-            return f"{key // 1024**2}{rng.choice('Mm')}"
         return f"{key // 1024}{rng.choice('KKk')}"
     return key if form == "int" else str(key)
