@@ -12,7 +12,7 @@ from mjolnir.core.model import Experiment
 from mjolnir.render.length_table import length_lines
 from mjolnir.render.number import DASH, gain_text, row_relative, score_text
 from mjolnir.render.style import STATUS_STYLES
-from mjolnir.render.text import one_line, whole
+from mjolnir.render.text import one_line, short_commit, whole
 
 _LABEL_CELLS = 12
 _TEXT_LIMIT = 20_000
@@ -76,7 +76,7 @@ def _commit(row: Experiment) -> str:
 def _champion(row: Experiment) -> str:
     if row.champion_id is None:
         return ""
-    return f"#{row.champion_id} {one_line(row.champion_commit, 12)}".rstrip()
+    return f"#{row.champion_id} {short_commit(row.champion_commit)}".rstrip()
 
 
 def _plain(value: Mapping[str, Any] | None) -> str:

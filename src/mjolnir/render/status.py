@@ -11,7 +11,7 @@ from mjolnir.core.lengths import join_labels
 from mjolnir.core.model import Experiment, Status
 from mjolnir.render.number import DASH, gain_text, row_relative, score_text
 from mjolnir.render.style import STATUS_STYLES
-from mjolnir.render.text import one_line
+from mjolnir.render.text import one_line, short_commit
 
 MAX_BRIEF_LINES = 40
 _LABEL_CELLS = 13
@@ -140,7 +140,7 @@ def _named(row: Experiment | None) -> str:
         return "none yet"
     score = f"{score_text(row.score)}x of the reference" if row.score is not None else "no score"
     return (
-        f"#{row.id} {one_line(row.commit, 12) or DASH}  {score}  {one_line(row.hypothesis, _HYPOTHESIS_LIMIT)}".rstrip()
+        f"#{row.id} {short_commit(row.commit) or DASH}  {score}  {one_line(row.hypothesis, _HYPOTHESIS_LIMIT)}".rstrip()
     )
 
 
@@ -164,7 +164,7 @@ def _chain(view: StatusView) -> Text:
 def _running(running: RunningView | None) -> list[Text]:
     if running is None:
         return []
-    what = f"{one_line(running.stage, 40)} of {one_line(running.commit, 12)} since {one_line(running.started, 25)}"
+    what = f"{one_line(running.stage, 40)} of {short_commit(running.commit)} since {one_line(running.started, 25)}"
     words = f"{what} (pid {running.pid}): {one_line(running.hypothesis, _HYPOTHESIS_LIMIT)}"
     if running.is_alive:
         return [_line("running", words)]

@@ -49,3 +49,8 @@ def whole(text: str | None, limit: int) -> str:
     shown = clean(text[:limit]).strip("\n")
     rest = len(text) - limit
     return f"{shown}\n[{rest} more characters]" if rest > 0 else shown
+
+
+def short_commit(commit: str | None) -> str:
+    """The first 12 characters of a commit id, which is foreign text too."""
+    return one_line(commit)[:12] if commit else ""

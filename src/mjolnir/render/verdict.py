@@ -15,7 +15,7 @@ from mjolnir.core.model import Experiment
 from mjolnir.render.length_table import length_lines
 from mjolnir.render.number import DASH, score_text
 from mjolnir.render.style import STATUS_STYLES
-from mjolnir.render.text import one_line
+from mjolnir.render.text import one_line, short_commit
 
 MAX_LINES = 25
 _MAX_LENGTH_ROWS = 12
@@ -78,5 +78,5 @@ def _context_lines(view: VerdictView) -> Sequence[str]:
     lines += [f"note: {one_line(note, _LINE_LIMIT)}" for note in row.notes[:3]]
     if view.log:
         lines.append(f"log: {one_line(view.log)}")
-    lines.append(f"experiment #{row.id} at {one_line(row.commit, 12) or DASH}: {one_line(row.hypothesis, 120)}")
+    lines.append(f"experiment #{row.id} at {short_commit(row.commit) or DASH}: {one_line(row.hypothesis, 120)}")
     return lines
