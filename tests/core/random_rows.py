@@ -184,8 +184,7 @@ def spoil_a_key(rng: random.Random, row: dict, best: dict) -> None:
 def add_a_reference(rng: random.Random, row: dict, best: dict) -> None:
     """A reference time at an L that has no speedup; it may even have jumped."""
     for side in (row, best):
-        if table_of(side, "fi_us"):
-            side["fi_us"].setdefault(2 * 1024 * 1024, rng.choice((50.0, 100.0)))
+        table_of(side, "fi_us").setdefault(2 * 1024 * 1024, rng.choice((50.0, 100.0)))
 
 
 def name_a_length_twice(rng: random.Random, row: dict, best: dict) -> None:
