@@ -243,7 +243,7 @@ def _argv(limits: WorkerLimits, scratch: Path, arena: Arena, commands: int, answ
         "memory-bytes": limits.memory_bytes,
         "parent": os.getpid(),
     }
-    argv = [sys.executable, "-I", "-B", "-m", "mjolnir.worker.serve", "--scratch", str(scratch / "work")]
+    argv = [sys.executable, "-I", "-B", "-u", "-m", "mjolnir.worker.serve", "--scratch", str(scratch / "work")]
     argv += [f"--{name}={value}" for name, value in numbers.items()]
     argv += [f"--readable={path}" for path in readable]
     return argv + (["--keeps-read-search"] if not is_readable_by_all(interpreter_folders()) else [])
