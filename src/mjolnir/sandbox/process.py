@@ -10,10 +10,9 @@ import json
 import os
 import select
 import sys
-import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -21,13 +20,10 @@ from typing import Any
 
 from mjolnir.process import Child, spawn
 from mjolnir.sandbox.arena import Arena, Slot, open_arena
+from mjolnir.sandbox.launch import worker_argv, worker_environment
 
 _SPIN_READS = 20_000
 """Some 10 ms of looking without sleep: most answers come within it, and a wake-up would be noise in a short call."""
-_PASSED_ON = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")
-"""Environment that makes libraries work on this machine; nothing else of the parent's environment is passed on."""
-_READABLE = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/proc/cpuinfo", "/proc/meminfo", "/proc/self",
-             "/sys/devices/system/cpu", "/dev/null", "/dev/zero", "/dev/urandom")  # fmt: skip
 
 
 class ReplyKind(IntEnum):
@@ -192,11 +188,20 @@ def start_worker(
         for fd in (command_write, answer_read):
             stack.callback(os.close, fd)
         os.set_blocking(answer_read, False)
-        argv = _argv(limits, scratch, arena, command_read, answer_write)
-        argv += ["--leg", reference or "candidate", *(["--numba"] if needs_numba else [])]
+        argv = worker_argv(
+            scratch,
+            arena,
+            commands=command_read,
+            answers=answer_write,
+            memory_bytes=limits.memory_bytes,
+            leg=reference or "candidate",
+            needs_numba=needs_numba,
+        )
         try:
             child = stack.enter_context(
-                spawn(argv, cwd=scratch, env=_environment(scratch), pass_fds=(command_read, answer_write, arena.fd))
+                spawn(
+                    argv, cwd=scratch, env=worker_environment(scratch), pass_fds=(command_read, answer_write, arena.fd)
+                )
             )
         finally:
             os.close(command_read)
@@ -218,49 +223,3 @@ def _write_scratch(scratch: Path, kernel: bytes | None) -> Path:
         path.write_bytes(kernel)
         path.chmod(0o444)
     return path
-
-
-def _environment(scratch: Path) -> dict[str, str]:
-    work = str(scratch / "work")
-    return {
-        "PATH": "/usr/bin:/bin",
-        "HOME": work,
-        "TMPDIR": work,
-        "NUMBA_CACHE_DIR": work,
-        "LC_ALL": "C.UTF-8",
-        **{name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")},
-        **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-    }
-
-
-def _argv(limits: WorkerLimits, scratch: Path, arena: Arena, commands: int, answers: int) -> list[str]:
-    readable = [*_READABLE, str(scratch), *interpreter_folders()]
-    numbers = {
-        "commands": commands,
-        "answers": answers,
-        "arena": arena.fd,
-        "arena-bytes": arena.size_bytes,
-        "memory-bytes": limits.memory_bytes,
-        "parent": os.getpid(),
-    }
-    argv = [sys.executable, "-I", "-B", "-u", "-m", "mjolnir.worker.serve", "--scratch", str(scratch / "work")]
-    argv += [f"--{name}={value}" for name, value in numbers.items()]
-    argv += [f"--readable={path}" for path in readable]
-    return argv + (["--keeps-read-search"] if not is_readable_by_all(interpreter_folders()) else [])
-
-
-def interpreter_folders() -> list[str]:
-    """Where this Python, its libraries and its packages lie."""
-    paths = sysconfig.get_paths()
-    folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, paths["stdlib"], paths["purelib"], paths["platlib"]}
-    return sorted(os.path.realpath(f) for f in folders)
-
-
-def is_readable_by_all(folders: Sequence[str]) -> bool:
-    """True when every folder and each folder above it may be entered by any user."""
-    for folder in folders:
-        for path in (Path(folder), *Path(folder).parents):
-            with contextlib.suppress(OSError):
-                if not path.stat().st_mode & 0o001:
-                    return False
-    return True

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mjolnir.config import TargetSection
 from mjolnir.core.workload import PagedDecode
-from mjolnir.sandbox.process import interpreter_folders, is_readable_by_all
+from mjolnir.sandbox.launch import interpreter_folders, is_readable_by_all
 from mjolnir.targets.cpu_arena import kv_cache_bytes
 from mjolnir.targets.cpu_machine import tool_version, worker_core
 from mjolnir.targets.protocol import Check
