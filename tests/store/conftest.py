@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+import pytest
+from store_place import Place
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder with a git directory in it: the ledger needs no real repository."""
+    root = tmp_path / "a répo with spaces"
+    common_dir = root / ".git"
+    common_dir.mkdir(parents=True)
+    return Place(root, common_dir)
