@@ -28,7 +28,7 @@ def append_row(files: LedgerFiles, tag: str, row: Experiment, notice: Callable[[
         before = tip.anchor or _adopt(files, tip, notice)
         sealed, line = _seal(replace(row, schema=SCHEMA, run=row.run or tag, id=tip.last_id + 1, prev=tip.last_hash))
         is_anchored = _announce(files, tip, replace(before, pending=sealed.hash), notice)
-        was_current = view.is_current(files)
+        seen = view.current(files)
         try:
             _write_both(files, line, before)
         except BaseException:
@@ -42,7 +42,7 @@ def append_row(files: LedgerFiles, tag: str, row: Experiment, notice: Callable[[
         if is_anchored:
             with contextlib.suppress(Refused):
                 settle.keep_anchor(files, after, is_durable=False)
-        trouble = view.extend(files, sealed) if was_current and before.rows else view.refresh(files)
+        trouble = view.extend(files, sealed, seen)
     if trouble:
         notice(trouble)
     return sealed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mjolnir.errors import Refused
@@ -71,31 +71,29 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def write_atomic(path: Path, data: bytes, *, mode: int | None = None, is_durable: bool = True) -> None:
-    """Replace `path` by `data` in one step. `mode` None: as the folder is shared. Raises OSError.
+def write_atomic(path: Path, data: bytes, *, mode: int | None = None, is_durable: bool = True) -> os.stat_result:
+    """Replace `path` by `data` in one step; the new file's stat. `mode` None: as the folder is shared. Raises OSError.
 
     `is_durable` False leaves the rename to the kernel: after a power cut the old file may be there, never a half one.
     """
-    with _replacing(path, mode, is_durable) as fd:
-        write_all(fd, data)
+    return _replace(path, lambda fd: write_all(fd, data), mode, is_durable)
 
 
 def copy_atomic(source_fd: int, size_bytes: int, path: Path) -> None:
     """Replace `path` by the first `size_bytes` of an open file, in one step. Raises OSError."""
-    with _replacing(path, None, True) as fd:
-        copy_range(source_fd, 0, size_bytes, fd)
+    _replace(path, lambda fd: copy_range(source_fd, 0, size_bytes, fd), None, True)
 
 
-@contextlib.contextmanager
-def _replacing(path: Path, mode: int | None, is_durable: bool) -> Iterator[int]:
-    """A scratch file beside `path` that takes its place when the block ends well, and is gone when it does not."""
+def _replace(path: Path, fill: Callable[[int], None], mode: int | None, is_durable: bool) -> os.stat_result:
+    """A scratch file beside `path`, filled, takes its place; when anything fails it is gone."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        yield fd
+        fill(fd)
         os.fchmod(fd, mode if mode is not None else 0o644 | _shared_bits(path.parent))
         os.fsync(fd)
         os.replace(scratch, path)
+        info = os.fstat(fd)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
@@ -104,6 +102,7 @@ def _replacing(path: Path, mode: int | None, is_durable: bool) -> Iterator[int]:
         os.close(fd)
     if is_durable:
         sync_folder(path.parent)
+    return info
 
 
 def copy_range(source_fd: int, start_bytes: int, end_bytes: int, fd: int) -> None:

@@ -7,8 +7,6 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 from mjolnir.core.model import Experiment
 from mjolnir.errors import Refused
@@ -39,7 +37,7 @@ def format_rows(rows: Iterable[ViewRow]) -> bytes:
 
 def refresh(files: LedgerFiles) -> str | None:
     """Rebuild the view when it is missing, older or different. What went wrong comes back as text: a view is no row."""
-    if is_current(files):
+    if not _is_needed(files) or current(files) is not None:
         return None
     try:
         _rebuild(files)
@@ -50,78 +48,86 @@ def refresh(files: LedgerFiles) -> str | None:
     return None
 
 
-def extend(files: LedgerFiles, row: Experiment) -> str | None:
-    """Add a row to a view that was current before it. What went wrong comes back as text: the next command rebuilds."""
+def extend(files: LedgerFiles, row: Experiment, seen: os.stat_result | None) -> str | None:
+    """Add a row to the view that `current` saw before it, or rebuild. What went wrong comes back as text."""
+    if seen is None:
+        return refresh(files)
     try:
         fd = os.open(files.view, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            size_bytes = os.fstat(fd).st_size
-            try:
-                atomic.write_all(fd, format_row(row).encode("utf-8", "replace"))
-            except OSError:
-                os.ftruncate(fd, size_bytes)
-                raise
+            # A reader may have put a rebuilt view, perhaps of fewer rows, in the place of the one that was seen.
+            if _view_stamp(os.fstat(fd)) == _view_stamp(seen):
+                _append(fd, format_row(row).encode("utf-8", "replace"))
+                _write_stamp(files, files.ledger.path.stat(), os.fstat(fd))
         finally:
             os.close(fd)
-        _write_stamp(files, os.stat(files.ledger.path))
     except OSError as e:
         return f"{files.view} could not be written: {e.strerror}"
     return None
 
 
-def is_current(files: LedgerFiles) -> bool:
-    """True when the view is the one that was written for the ledger as it is now; costs two stats and a small read.
+def current(files: LedgerFiles) -> os.stat_result | None:
+    """The view, when it is the one that was written for the ledger as it is now; two stats and a small read.
 
-    A ledger that mjolnir has not appended to has no stamp: the view's age decides, and a large one waits for its first
-    append, so that looking at it stays quick.
+    A ledger that mjolnir has not appended to has no stamp: there the view's age decides.
     """
     try:
-        ledger = files.ledger.path.stat()
+        ledger, view = files.ledger.path.stat(), files.view.lstat()
     except OSError:
-        return True
-    is_ours = files.folder.is_dir()
-    if not ledger.st_size or (not is_ours and ledger.st_size > _LARGE_BYTES):
-        return True
+        return None
+    if not files.folder.is_dir():
+        return view if view.st_mtime_ns >= ledger.st_mtime_ns else None
     try:
-        view = files.view.lstat()
-    except OSError:
-        return False
-    if not is_ours:
-        return view.st_mtime_ns >= ledger.st_mtime_ns
-    try:
-        return bool(json.loads(files.stamp.read_bytes()) == _stamp(ledger, view))
+        stamp = json.loads(files.stamp.read_bytes())
     except (OSError, ValueError):
-        return False
+        return None
+    return view if stamp == _stamp(ledger, view) else None
+
+
+def remove(files: LedgerFiles) -> None:
+    """Remove the view and its stamp. Raises OSError."""
+    for path in (files.view, files.stamp):
+        path.unlink(missing_ok=True)
+
+
+def _is_needed(files: LedgerFiles) -> bool:
+    """An empty ledger has no view; a large one of another make waits for its first append: a look stays quick."""
+    size_bytes = files.ledger.size_bytes()
+    return 0 < size_bytes <= _LARGE_BYTES or (size_bytes > 0 and files.folder.is_dir())
 
 
 def _rebuild(files: LedgerFiles) -> None:
     ledger = files.ledger.path.stat()
     rows = files.ledger.decode_all(decode_view_rows, decode_view_row)
-    atomic.write_atomic(files.view, format_rows(rows))
+    info = atomic.write_atomic(files.view, format_rows(rows))
     if files.folder.is_dir():
         # Stamped with the ledger as it was before reading: a row that came in meanwhile makes the next command rebuild.
-        _write_stamp(files, ledger)
+        _write_stamp(files, ledger, info)
 
 
-def _write_stamp(files: LedgerFiles, ledger: os.stat_result) -> None:
+def _append(fd: int, data: bytes) -> None:
+    size_bytes = os.fstat(fd).st_size
+    try:
+        atomic.write_all(fd, data)
+    except OSError:
+        os.ftruncate(fd, size_bytes)
+        raise
+
+
+def _write_stamp(files: LedgerFiles, ledger: os.stat_result, view: os.stat_result) -> None:
     with contextlib.suppress(PermissionError):
-        atomic.write_atomic(files.stamp, json.dumps(_stamp(ledger, files.view.lstat())).encode(), is_durable=False)
+        atomic.write_atomic(files.stamp, json.dumps(_stamp(ledger, view)).encode(), is_durable=False)
 
 
-def _stamp(ledger: os.stat_result, view: os.stat_result) -> dict[str, Any]:
-    return {
-        "ledger": [ledger.st_ino, ledger.st_size, ledger.st_mtime_ns],
-        "view": [view.st_ino, view.st_size, view.st_mtime_ns, view.st_ctime_ns],
-    }
+def _stamp(ledger: os.stat_result, view: os.stat_result) -> dict[str, list[int]]:
+    return {"ledger": [ledger.st_ino, ledger.st_size, ledger.st_mtime_ns], "view": _view_stamp(view)}
+
+
+def _view_stamp(view: os.stat_result) -> list[int]:
+    return [view.st_ino, view.st_size, view.st_mtime_ns, view.st_ctime_ns]
 
 
 def _cell(text: str | None) -> str:
     if text is None:
         return ""
     return text if text.isprintable() else _UNPRINTABLE.sub(" ", text)
-
-
-def remove(files: LedgerFiles) -> None:
-    """Remove the view and its stamp. Raises OSError."""
-    for path in (files.view, files.stamp):
-        Path(path).unlink(missing_ok=True)
