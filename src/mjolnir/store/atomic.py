@@ -122,12 +122,24 @@ def write_exclusive(path: Path, data: bytes) -> None:
     try:
         write_all(fd, data)
         os.fsync(fd)
-        os.link(scratch, path)
+        _link(scratch, path)
     finally:
         os.close(fd)
         with contextlib.suppress(OSError):
             os.unlink(scratch)
     sync_folder(path.parent)
+
+
+def _link(scratch: Path, path: Path) -> None:
+    """Give a finished file its name, never another file's. Not every file system knows hard links."""
+    try:
+        os.link(scratch, path)
+    except OSError as e:
+        if e.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from e
+        os.rename(scratch, path)
 
 
 def sync_folder(folder: Path) -> None:
