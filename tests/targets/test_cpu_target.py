@@ -12,6 +12,18 @@ from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest, T
 
 KERNELS = Path(__file__).parents[1] / "bad_kernels"
 HONEST = (KERNELS / "honest_plain.py").read_bytes()
+TIRED = b"""
+
+_calls = []
+_right = decode
+
+
+def decode(*arguments, **keywords):
+    _calls.append(0)
+    if len(_calls) > 40:
+        raise ValueError("tired")
+    return _right(*arguments, **keywords)
+"""
 LIMITS = "[targets.cpu]\nlengths = [128, 256]\nworker_pairs = 2\n"
 
 
@@ -80,11 +92,7 @@ def test_a_sweep_alone_checks_every_timed_output():
 
 
 def test_a_kernel_that_breaks_only_under_the_clock_has_no_numbers():
-    blob = (
-        HONEST
-        + b"\n\n_n = []\n_right = decode\n\n\ndef decode(*a, **k):\n    _n.append(0)\n    if len(_n) > 60:\n        raise ValueError('tired')\n    return _right(*a, **k)\n"
-    )
-    outcome = visit(blob).outcome
+    outcome = visit(HONEST + TIRED).outcome
     assert isinstance(outcome, Crashed)
     assert outcome.stage == "sweep"
 

@@ -17,7 +17,8 @@ ABBA_ROUNDS = 2
 MIN_CALLS, MAX_CALLS = 2, 192
 WITNESS_SHARE = 0.85
 """A block whose worker had the CPU for less than this share of the wall clock was disturbed, and is measured again."""
-MAX_REPEATS = 2
+MAX_REPEATS = 4
+"""At most so many an L and pair: on a machine that stays busy the run ends, and is called noisy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -127,7 +127,7 @@ class _LengthTiming:
             call_s = self._pilot(leg)
             if call_s is None:
                 return self._failed(leg)
-            calls[leg.leg.role] = block_calls(call_s, iters, self.random)
+            calls[leg.leg.role] = min(block_calls(call_s, iters, self.random), leg.left // (2 * ABBA_ROUNDS))
         blocks = self._blocks(calls)
         failed = next((leg for leg in (self.reference, self.candidate) if leg.failure is not None), None)
         if failed is not None:
@@ -147,12 +147,14 @@ class _LengthTiming:
     def _blocks(self, calls: dict[str, int]) -> list[Block]:
         """reference candidate candidate reference, ABBA_ROUNDS times; a disturbed block is measured again."""
         blocks: list[Block] = []
-        for leg in (self.reference, self.candidate, self.candidate, self.reference) * ABBA_ROUNDS:
+        order = (self.reference, self.candidate, self.candidate, self.reference) * ABBA_ROUNDS
+        repeats = MAX_REPEATS
+        for number, leg in enumerate(order):
             count = calls[leg.leg.role]
+            needed = count * (1 + sum(later is leg for later in order[number + 1 :]))
             block = leg.block(count, self.deadline)
-            for _ in range(MAX_REPEATS):
-                if block is None or not block.is_disturbed or leg.left < count * 2:
-                    break
+            while block is not None and block.is_disturbed and repeats > 0 and leg.left >= needed:
+                repeats -= 1
                 block = leg.block(count, self.deadline)
             if block is None:
                 break
