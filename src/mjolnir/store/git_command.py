@@ -49,6 +49,7 @@ _ALWAYS = {
     "GIT_GRAFT_FILE": "/dev/null/none",
     "GIT_EDITOR": "false",
 }
+_OWNER = re.compile(r"dubious ownership in repository at '(.+)'")
 _LOCK = re.compile(r"Unable to create '(.+?\.lock)': File exists", re.DOTALL)
 
 
@@ -106,10 +107,12 @@ def failure(command: str, finished: process.Finished, cwd: Path) -> MjolnirError
             f"if no other git is running: rm '{one_line(lock[1])}'",
         )
     if "dubious ownership" in text:
+        match = _OWNER.search(text)
+        place = one_line(match[1]) if match else str(cwd)
         return Refused(
             "E_OWNER",
-            f"the repository at {cwd} belongs to another user",
-            f"if you trust it: git config --global --add safe.directory '{cwd}'",
+            f"the repository at {place} belongs to another user",
+            f"if you trust it: git config --global --add safe.directory '{place}'",
         )
     if "not a git repository" in text.lower():
         return Refused(
