@@ -23,7 +23,7 @@ from mjolnir.targets.cpu_check import run_cases, seconds_since
 from mjolnir.targets.cpu_doctor import cpu_checks, find_missing
 from mjolnir.targets.cpu_gate import wait_for_quiet
 from mjolnir.targets.cpu_leg import Leg
-from mjolnir.targets.cpu_machine import keep_off, read_fingerprint, worker_core
+from mjolnir.targets.cpu_machine import keep_off, read_fingerprint, choose_core
 from mjolnir.targets.cpu_sweep import SweepRun, run_sweep
 from mjolnir.targets.protocol import (
     Check,
@@ -63,7 +63,7 @@ class CpuTarget:
         return read_fingerprint()
 
     def visit(self, kernel: KernelSource, request: TargetRequest, observe: Observe) -> TargetReport:
-        core = worker_core()
+        core = choose_core()
         become_subreaper()
         with keep_off(core):
             return _Visit(self, kernel, request, observe, core).run()

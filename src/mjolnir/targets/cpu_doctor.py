@@ -10,7 +10,7 @@ from mjolnir.config import TargetSection
 from mjolnir.core.workload import PagedDecode
 from mjolnir.sandbox.launch import interpreter_folders, is_readable_by_all
 from mjolnir.targets.cpu_arena import kv_cache_bytes
-from mjolnir.targets.cpu_machine import tool_version, worker_core
+from mjolnir.targets.cpu_machine import tool_version, choose_core
 from mjolnir.targets.protocol import Check
 
 _COPIES = 8
@@ -55,7 +55,7 @@ def _free_bytes() -> int:
 
 
 def _core() -> Check:
-    core = worker_core()
+    core = choose_core()
     found = f"core {core} for the workers, the rest for the clock" if core is not None else "no core to set apart"
     return Check(
         name="cores", ok=True, found=found, hint="" if core is not None else "expect more scatter: two cores are better"

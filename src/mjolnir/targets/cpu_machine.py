@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+_LOOK_S = 0.2
+"""A core's ticks are hundredths of a second: a shorter look says little."""
 _TOOLS = ("numpy", "ml_dtypes", "numba", "llvmlite")
 
 
@@ -33,12 +35,20 @@ def tool_version(name: str) -> str | None:
         return None
 
 
-def worker_core() -> int | None:
-    """The core that all workers share in turn: the last one this process may use; None where cores cannot be chosen."""
+def choose_core() -> int | None:
+    """The core that all workers share in turn: the one with the least other load now, the last one of equals.
+
+    None where cores cannot be chosen or there is only one.
+    """
     if not hasattr(os, "sched_getaffinity"):
         return None
     allowed = sorted(os.sched_getaffinity(0))
-    return allowed[-1] if len(allowed) > 1 else None
+    if len(allowed) < 2:
+        return None
+    before = {core: _core_ticks(core) for core in allowed}
+    time.sleep(_LOOK_S)
+    busy = {core: _busy_between(before[core], _core_ticks(core)) or 0.0 for core in allowed}
+    return min(reversed(allowed), key=lambda core: round(busy[core], 1))
 
 
 @contextlib.contextmanager
@@ -59,7 +69,10 @@ def busy_fraction(core: int | None, window_s: float = 0.1) -> float | None:
     """Share of `core` (or of all cores) that was busy during a window of sleep: 0 idle, 1 full; None if unknown."""
     before = _core_ticks(core)
     time.sleep(window_s)
-    after = _core_ticks(core)
+    return _busy_between(before, _core_ticks(core))
+
+
+def _busy_between(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
     if before is None or after is None or after[1] <= before[1]:
         return None
     return (after[0] - before[0]) / (after[1] - before[1])
