@@ -19,7 +19,6 @@ def make_view(make_row, **changes):
         confirmed_gain=0.041,
         since_gain=1,
         plateau=15,
-        chain_ok=True,
     )
     return dataclasses.replace(view, **changes)
 
@@ -32,7 +31,7 @@ def test_status_reads_in_eight_lines(make_row):
         "champion     #2 3a90293  1.0412x of the reference  split the pages",
         "gain         +4.1 % over the baseline (the gains along the kept chain, multiplied)",
         "plateau      1 experiment since the last gain",
-        "ledger       3 rows, as the anchor has it",
+        "ledger       3 rows, in order",
     ]
 
 
@@ -41,7 +40,7 @@ def test_an_empty_run_says_what_to_type(make_row):
     assert status_block(view).plain.splitlines() == [
         "no run · branch main",
         "experiments  none yet",
-        "ledger       0 rows, as the anchor has it",
+        "ledger       0 rows, in order",
         "next         mjolnir autoresearch init TAG",
     ]
 
@@ -65,8 +64,10 @@ def test_an_interrupted_evaluation_is_told_with_its_log(make_row, hostile):
 
 
 def test_a_broken_ledger_and_a_plateau_are_said_in_words(make_row):
-    text = status_block(make_view(make_row, chain_ok=False, since_gain=15)).plain
-    assert "do NOT agree with the anchor" in text
+    text = status_block(
+        make_view(make_row, problem="research/ledger.jsonl: 2 rows, but the anchor remembers 3", since_gain=15)
+    ).plain
+    assert "! DAMAGED: research/ledger.jsonl: 2 rows, but the anchor remembers 3" in text
     assert "15 experiments since the last gain: a plateau" in text
 
 
@@ -77,7 +78,7 @@ def test_the_digest_has_task_champion_verdicts_and_dead_ends_in_at_most_forty_li
         running=RunningView(pid=7, commit="a", hypothesis=hostile, stage="sweep", started="", is_alive=False, log="x"),
         recent=[make_row(i, "keep", hypothesis=f"idea {i}") for i in range(90, 100)],
         dead_ends=[make_row(i, "crash", vs_best={}, hypothesis=hostile, reason="no score") for i in range(1, 60)],
-        chain_ok=False,
+        problem="x",
     )
     lines = brief_block(view).plain.splitlines()
     assert len(lines) <= MAX_BRIEF_LINES

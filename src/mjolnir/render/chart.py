@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mjolnir.core.model import Status
-from mjolnir.render.chart_data import ChartData, chain, rug_lanes, score_scale
+from mjolnir.render.chart_data import ChartData, Picture, plan_picture
 from mjolnir.render.chart_labels import PlacedText, arrange_labels, draw_labels
 from mjolnir.render.chart_panels import draw_legend, draw_rug, draw_scores, draw_split
 from mjolnir.render.number import gain_text, times_text
@@ -34,6 +34,7 @@ _HEADROOM = 0.2
 def draw_progress(data: ChartData, *, svg: bool = False) -> dict[str, bytes]:
     """The chart on each ground, by the suffix of its file's name ("" and "-dark"): a PNG (1600 x 1000) or an SVG."""
     _ensure_cache_folder()
+    picture = plan_picture(data, _HEADROOM)
     drawn: dict[str, bytes] = {}
     labels = None
     with _quiet_glyphs():
@@ -43,15 +44,15 @@ def draw_progress(data: ChartData, *, svg: bool = False) -> dict[str, bytes]:
         for palette in PALETTES:
             figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), dpi=DOTS_PER_INCH, facecolor=palette.ground)
             FigureCanvasAgg(figure)
-            labels = _compose(figure, data, palette, labels)
+            labels = _compose(figure, picture, palette, labels)
             drawn[palette.suffix] = _svg_bytes(figure) if svg else _png_bytes(figure)
     return drawn
 
 
 def _png_bytes(figure: Figure) -> bytes:
     buffer = io.BytesIO()
-    # Level 4 takes a third of the time of the default and the file is a few percent larger.
-    figure.savefig(buffer, format="png", pil_kwargs={"compress_level": 4}, metadata={"Software": None})
+    # Level 3 takes half the time of the default and the file is a tenth larger.
+    figure.savefig(buffer, format="png", pil_kwargs={"compress_level": 3}, metadata={"Software": None})
     return buffer.getvalue()
 
 
@@ -87,39 +88,37 @@ def _quiet_glyphs() -> Iterator[None]:
 
 
 def _compose(
-    figure: Figure, data: ChartData, palette: Palette, labels: Sequence[PlacedText] | None
+    figure: Figure, picture: Picture, palette: Palette, labels: Sequence[PlacedText] | None
 ) -> Sequence[PlacedText]:
     """Fill the figure. `labels`: where they stand, None: find out; both grounds have them in the same places."""
-    _title(figure, data, palette)
-    if not data.rows:
+    _title(figure, picture, palette)
+    if not picture.data.rows:
         figure.text(0.5, 0.5, "start with: mjolnir autoresearch init TAG", ha="center", color=palette.ink_dim)
         return []
-    lanes = rug_lanes(data.rows)
-    rug_height = 0.022 * len(lanes)
+    rug_height = 0.022 * len(picture.lanes)
     scores = figure.add_axes((0.062, 0.33 + rug_height, 0.925, 0.53 - rug_height))
-    rug = figure.add_axes((0.062, 0.325, 0.925, rug_height), sharex=scores) if lanes else None
+    rug = figure.add_axes((0.062, 0.325, 0.925, rug_height), sharex=scores) if picture.lanes else None
     split = figure.add_axes((0.062, 0.075, 0.925, 0.15))
-    scale = score_scale(data.rows, _HEADROOM)
     for axes in (scores, rug, split):
         if axes is not None:
             _dress(axes, palette)
-    draw_scores(scores, data, scale, palette)
+    draw_scores(scores, picture, palette)
     if rug is not None:
-        draw_rug(rug, lanes, len(data.rows), palette)
+        draw_rug(rug, picture, palette)
         scores.tick_params(labelbottom=False, bottom=False)
         scores.set_xlabel("")
         scores.spines["bottom"].set_visible(False)
-    draw_split(split, data, palette)
-    draw_legend(figure, data, scale, palette)
+    draw_split(split, picture, palette)
+    draw_legend(figure, picture, palette)
     if labels is None:
-        labels = arrange_labels(scores, data)
+        labels = arrange_labels(scores, picture)
     draw_labels(scores, labels, palette)
     return labels
 
 
-def _title(figure: Figure, data: ChartData, palette: Palette) -> None:
-    kept = chain(data.rows)
-    keeps = sum(row.status is Status.KEEP for row in data.rows)
+def _title(figure: Figure, picture: Picture, palette: Palette) -> None:
+    data, kept = picture.data, picture.kept
+    keeps = picture.counts.get(Status.KEEP, 0)
     count = len(data.rows)
     head = f"{one_line(data.title, 60)}: no experiments yet"
     if count:

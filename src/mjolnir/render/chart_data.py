@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mjolnir.core.model import RowGlance, Status
+from mjolnir.core.progress import counts_by_status
 
 MAX_LABELS = 12
 """More hypotheses than this on one picture are read by nobody; the largest gains are named."""
@@ -37,6 +38,50 @@ class Scale:
     low: float
     high: float
     is_log: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A ChartData sorted into what is drawn, once for both grounds.
+
+    `kept`: the chain of champions; `others`: scored rows on the scale, by status; `below` and `above`: ids of scored
+    rows beyond it; `lanes`: rows without a score by kind; `counts` by status, those that occur.
+    """
+
+    data: ChartData
+    scale: Scale
+    kept: Sequence[RowGlance]
+    others: Mapping[Status, Sequence[RowGlance]]
+    below: Sequence[int]
+    above: Sequence[int]
+    lanes: Mapping[str, Sequence[RowGlance]]
+    counts: Mapping[Status, int]
+
+
+def plan_picture(data: ChartData, headroom: float) -> Picture:
+    """Sort the rows; `headroom` is the part of the height that is kept free for labels."""
+    scale = score_scale(data.rows, headroom)
+    others: dict[Status, list[RowGlance]] = {Status.DISCARD: [], Status.NOISY: []}
+    below, above = [], []
+    for row in data.rows:
+        if row.status in others and has_score(row):
+            score = row.score or 0.0
+            if score < scale.low:
+                below.append(row.id)
+            elif score > scale.high:
+                above.append(row.id)
+            else:
+                others[row.status].append(row)
+    return Picture(
+        data=data,
+        scale=scale,
+        kept=chain(data.rows),
+        others=others,
+        below=below,
+        above=above,
+        lanes=rug_lanes(data.rows),
+        counts={status: n for status, n in counts_by_status(data.rows).items() if n},
+    )
 
 
 def has_score(row: RowGlance) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mjolnir.render.chart_data import LABEL_CHARACTERS, ChartData, chain, labelled_ids
+from mjolnir.render.chart_data import LABEL_CHARACTERS, Picture, labelled_ids
 from mjolnir.render.label_layout import Box, Placed, Wanted, place_labels
 from mjolnir.render.number import step_text
 from mjolnir.render.style import Palette
@@ -26,9 +26,9 @@ class PlacedText:
     place: Placed
 
 
-def arrange_labels(axes: Axes, data: ChartData) -> list[PlacedText]:
+def arrange_labels(axes: Axes, picture: Picture) -> list[PlacedText]:
     """The hypotheses of the champions that matter most, each where it covers nothing."""
-    kept = {row.id: row for row in chain(data.rows)}
+    data, kept = picture.data, {row.id: row for row in picture.kept}
     texts: dict[int, str] = {}
     for row_id in labelled_ids(data.rows):
         gain = f" {step_text(data.gains[row_id])}" if row_id in data.gains else ""

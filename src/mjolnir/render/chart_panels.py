@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mjolnir.core.lengths import length_label
 from mjolnir.core.model import RowGlance, Status
-from mjolnir.render.chart_data import ChartData, Scale, chain, has_score
+from mjolnir.render.chart_data import ChartData, Picture
 from mjolnir.render.number import step_text, times_text
 from mjolnir.render.style import STATUS_STYLES, Palette
 
@@ -43,11 +43,29 @@ def _marker(status: Status, count: int, palette: Palette, crowd: int = 0) -> dic
     return look
 
 
-def draw_scores(axes: Axes, data: ChartData, scale: Scale, palette: Palette) -> None:
+def draw_scores(axes: Axes, picture: Picture, palette: Palette) -> None:
     """Every scored experiment, and the champion of each moment as a staircase (a lineage, never the maximum)."""
+    rows, kept = picture.data.rows, picture.kept
+    _scale_axes(axes, picture, palette)
+    for status, shown in picture.others.items():
+        _plot(axes, shown, status, len(rows), palette)
+    # What lies beyond the scale is a caret at its edge: it is there, and it does not flatten the rest.
+    for edge, marker, beyond in ((0.012, 7, picture.below), (0.988, 6, picture.above)):
+        look: dict[str, Any] = dict(marker=marker, markersize=5, color=palette.ink_dim, zorder=3)
+        look |= dict(alpha=0.7 if len(beyond) <= 50 else 0.3, transform=axes.get_xaxis_transform())
+        axes.plot(beyond, [edge] * len(beyond), linestyle="none", **look)
+    if kept:
+        ids = [row.id for row in kept] + [rows[-1].id]
+        levels = [row.score or 0.0 for row in kept] + [kept[-1].score or 0.0]
+        axes.step(ids, levels, where="post", color=palette.of(Status.KEEP), linewidth=2.0, zorder=4)
+    for status in (Status.KEEP, Status.BASELINE):
+        _plot(axes, [row for row in kept if row.status is status], status, len(rows), palette, zorder=5)
+
+
+def _scale_axes(axes: Axes, picture: Picture, palette: Palette) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-    rows = data.rows
+    rows, scale = picture.data.rows, picture.scale
     axes.set_xlim(rows[0].id - 0.015 * len(rows) - 0.5, rows[-1].id + 0.015 * len(rows) + 0.5)
     if scale.is_log:
         axes.set_yscale("log")
@@ -61,17 +79,6 @@ def draw_scores(axes: Axes, data: ChartData, scale: Scale, palette: Palette) -> 
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}x"))
     axes.set_xlabel("experiment", color=palette.ink_dim, fontsize=10)
     axes.set_ylabel("speedup against the reference", color=palette.ink_dim, fontsize=10)
-    for status in (Status.DISCARD, Status.NOISY):
-        shown = [row for row in rows if row.status is status and has_score(row)]
-        _plot(axes, [row for row in shown if scale.low <= (row.score or 0) <= scale.high], status, len(rows), palette)
-    _draw_outside(axes, rows, scale, palette)
-    kept = chain(rows)
-    if kept:
-        ids = [row.id for row in kept] + [rows[-1].id]
-        levels = [row.score or 0.0 for row in kept] + [kept[-1].score or 0.0]
-        axes.step(ids, levels, where="post", color=palette.of(Status.KEEP), linewidth=2.0, zorder=4)
-    for status in (Status.KEEP, Status.BASELINE):
-        _plot(axes, [row for row in kept if row.status is status], status, len(rows), palette, zorder=5)
 
 
 def _plot(axes: Axes, rows: Sequence[RowGlance], status: Status, count: int, palette: Palette, zorder: int = 3) -> None:
@@ -80,27 +87,9 @@ def _plot(axes: Axes, rows: Sequence[RowGlance], status: Status, count: int, pal
         axes.plot(ids, levels, linestyle="none", zorder=zorder, **_marker(status, count, palette, len(rows)))
 
 
-def _draw_outside(axes: Axes, rows: Sequence[RowGlance], scale: Scale, palette: Palette) -> None:
-    """What lies beyond the scale, as carets at its edge: it is there, and it does not flatten the rest."""
-    for edge, marker, beyond in (
-        (0.012, 7, [r.id for r in rows if has_score(r) and (r.score or 0) < scale.low]),
-        (0.988, 6, [r.id for r in rows if has_score(r) and (r.score or 0) > scale.high]),
-    ):
-        axes.plot(
-            beyond,
-            [edge] * len(beyond),
-            linestyle="none",
-            marker=marker,
-            markersize=5,
-            color=palette.ink_dim,
-            alpha=0.7 if len(beyond) <= 50 else 0.3,
-            transform=axes.get_xaxis_transform(),
-            zorder=3,
-        )
-
-
-def draw_rug(axes: Axes, lanes: Mapping[str, Sequence[RowGlance]], count: int, palette: Palette) -> None:
+def draw_rug(axes: Axes, picture: Picture, palette: Palette) -> None:
     """Experiments without a score, one lane a kind: when they happened, and how many."""
+    lanes, count = picture.lanes, len(picture.data.rows)
     axes.set_ylim(-0.6, len(lanes) - 0.4)
     axes.invert_yaxis()
     axes.grid(False)
@@ -114,17 +103,15 @@ def draw_rug(axes: Axes, lanes: Mapping[str, Sequence[RowGlance]], count: int, p
     axes.set_xlabel("experiment", color=palette.ink_dim, fontsize=10)
 
 
-def draw_legend(figure: Figure, data: ChartData, scale: Scale, palette: Palette) -> None:
+def draw_legend(figure: Figure, picture: Picture, palette: Palette) -> None:
     """Shape, colour, word and count of each status that occurs, and how many points lie beyond the scale."""
     from matplotlib.lines import Line2D
 
     handles = []
-    for status, word in _WORDS.items():
-        count = sum(row.status is status for row in data.rows)
-        if count:
-            look = _marker(status, 1, palette) | dict(markersize=7)
-            handles.append(Line2D([], [], linestyle="none", label=f"{word} {count:,}", **look))
-    outside = sum(has_score(row) and not scale.low <= (row.score or 0) <= scale.high for row in data.rows)
+    for status, count in picture.counts.items():
+        look = _marker(status, 1, palette) | dict(markersize=7)
+        handles.append(Line2D([], [], linestyle="none", label=f"{_WORDS[status]} {count:,}", **look))
+    outside = len(picture.below) + len(picture.above)
     if outside:
         look = dict(marker="v", markersize=6, color=palette.ink_dim)
         handles.append(Line2D([], [], linestyle="none", label=f"beyond the scale {outside:,}", **look))
@@ -141,9 +128,9 @@ def draw_legend(figure: Figure, data: ChartData, scale: Scale, palette: Palette)
     )
 
 
-def draw_split(axes: Axes, data: ChartData, palette: Palette) -> None:
+def draw_split(axes: Axes, picture: Picture, palette: Palette) -> None:
     """The champion's speedup over the baseline's, one bar an L, from 1: up is faster."""
-    kept = chain(data.rows)
+    data, kept = picture.data, picture.kept
     before, after = data.baseline_per_length, data.champion_per_length
     lengths = sorted(tokens for tokens in after if before.get(tokens))
     if len(kept) < 2 or not lengths:

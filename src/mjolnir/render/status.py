@@ -44,7 +44,8 @@ class Task:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusView:
     """The state of a run. `counts` by status; `confirmed_gain` a ratio minus 1; `since_gain`: experiments after the
-    newest keep, and `plateau` how many of them are worth saying (None: no frozen configuration)."""
+    newest keep, and `plateau` how many of them are worth saying (None: no frozen configuration); `problem`: what is
+    wrong with the ledger, empty when nothing was seen."""
 
     run: str | None
     branch: str | None
@@ -56,7 +57,7 @@ class StatusView:
     confirmed_gain: float | None
     since_gain: int
     plateau: int | None
-    chain_ok: bool
+    problem: str = ""
     running: RunningView | None = None
     task: Task | None = None
     recent: Sequence[Experiment] = field(default_factory=tuple)
@@ -96,7 +97,7 @@ def brief_block(view: StatusView) -> Text:
     lines += [_line("champion", _named(view.champion)), _line("gain", f"{_gain(view)}; {_plateau(view)}")]
     lines.append(_line("experiments", f"{view.total:,} ({_counts(view)})" if view.total else "none yet"))
     lines += _running(view.running)
-    if not view.chain_ok:
+    if view.problem:
         lines.append(_chain(view))
     tail = _line("details", "mjolnir autoresearch show ID --diff; mjolnir autoresearch ledger --tail 40")
     for title, rows in (("last verdicts:", view.recent), ("dead ends, do not try again:", view.dead_ends)):
@@ -156,9 +157,9 @@ def _plateau(view: StatusView) -> str:
 
 
 def _chain(view: StatusView) -> Text:
-    if view.chain_ok:
-        return _line("ledger", f"{view.total:,} rows, as the anchor has it")
-    return _line("ledger", f"! {view.total:,} rows do NOT agree with the anchor: rows were lost or changed", "bold red")
+    if view.problem:
+        return _line("ledger", f"! DAMAGED: {one_line(view.problem, 300)}", "bold red")
+    return _line("ledger", f"{view.total:,} rows, in order")
 
 
 def _running(running: RunningView | None) -> list[Text]:
