@@ -23,7 +23,7 @@ from mjolnir.targets.cpu_check import run_cases, seconds_since
 from mjolnir.targets.cpu_doctor import cpu_checks, find_missing
 from mjolnir.targets.cpu_gate import wait_for_quiet
 from mjolnir.targets.cpu_leg import Leg
-from mjolnir.targets.cpu_machine import keep_off, read_fingerprint, choose_core
+from mjolnir.targets.cpu_machine import choose_core, keep_off, read_fingerprint
 from mjolnir.targets.cpu_sweep import SweepRun, run_sweep
 from mjolnir.targets.protocol import (
     Check,

@@ -10,7 +10,7 @@ from mjolnir.config import TargetSection
 from mjolnir.core.workload import PagedDecode
 from mjolnir.sandbox.launch import interpreter_folders, is_readable_by_all
 from mjolnir.targets.cpu_arena import kv_cache_bytes
-from mjolnir.targets.cpu_machine import tool_version, choose_core
+from mjolnir.targets.cpu_machine import choose_core, tool_version
 from mjolnir.targets.protocol import Check
 
 _COPIES = 8
