@@ -1,0 +1,19 @@
+"""The fixtures that tests of the loop share: `from doubles.fixtures import research  # noqa: F401`."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from doubles.research import SCRIPTED, Research
+
+
+@pytest.fixture
+def research(tmp_path, monkeypatch, mjolnir):
+    """A research repository on the scripted target, committed, without a run."""
+    monkeypatch.syspath_prepend(str(SCRIPTED))
+    found = os.environ.get("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", f"{SCRIPTED}{os.pathsep}{found}" if found else str(SCRIPTED))
+    lab = Research(tmp_path / "lab", mjolnir)
+    monkeypatch.setenv("MJOLNIR_SCRIPTED", str(lab.machine_file))
+    return lab.start_repository()

@@ -1,0 +1,159 @@
+"""A double of a target: it measures nothing. It is found by name, through the entry-point group `mjolnir.targets`, when
+this folder is on PYTHONPATH, so that the tests run the real command line in milliseconds.
+
+What it answers stands in the kernel's text as module constants, and for a machine's part in a JSON file that
+$MJOLNIR_SCRIPTED names:
+
+kernel   SPEEDUP = 1.2 or {128: 1.2, 1024: 1.1}   reference time / candidate time
+         OUTCOME = "measured", "incorrect", "crash" or the code of an integrity finding (E_STATE ...)
+         LOG = "text"                             what the kernel printed before it crashed
+machine  {"reference": {"128": 1.5}}              factors of the reference's time
+         {"unsteady": "why"}                      the numbers are not to be trusted
+         {"fault": "no device answers"}           preflight raises EnvironmentFault
+         {"hold": {"sweep": "/a/fifo"}}           wait at that stage (preflight, correctness, sweep) for a word in the pipe
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mjolnir.config import Config
+from mjolnir.core.model import CaseResult, Crashed, Incorrect, Measured, Measurement, Outcome, Sweep, Tampered
+from mjolnir.errors import EnvironmentFault
+from mjolnir.targets.protocol import Check, KernelSource, Observe, Progress, TargetReport, TargetRequest
+
+REFERENCE_US_PER_TOKEN = 0.5
+BATCH_CALLS = 40
+FAMILIES = ("gauss", "temperature3", "needle", "hist", "large", "pair")
+
+
+class ScriptedTarget:
+    """Answers what the kernel's text and the machine's script say."""
+
+    name = "scripted"
+
+    def __init__(self, config: Config) -> None:
+        self._workload = config.workload.paged_decode()
+
+    def preflight(self) -> None:
+        fault = machine().get("fault")
+        _hold("preflight")
+        if fault:
+            raise EnvironmentFault("E_DEVICE", fault, "plug the device in")
+
+    def checks(self) -> list[Check]:
+        return [Check(name="script", ok=True, found="scripted")]
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {"name": machine().get("name", "scripted device")}
+
+    def visit(self, kernel: KernelSource, request: TargetRequest, observe: Observe) -> TargetReport:
+        try:
+            script = constants(kernel.blob)
+        except (SyntaxError, ValueError, UnicodeDecodeError) as e:
+            return TargetReport(outcome=Crashed(stage="import", detail=f"{type(e).__name__}: {e}"))
+        correctness, sweep, seconds = None, None, {}
+        if request.check is not None:
+            observe(Progress(stage="correctness", detail="gauss", done=0, total=len(FAMILIES)))
+            _hold("correctness")
+            correctness, outcome = _check(script, request)
+            seconds["correctness"] = 0.25
+            if outcome is not None:
+                return TargetReport(outcome=outcome, correctness=correctness, seconds=seconds)
+        if request.sweep is None:
+            return TargetReport(outcome=None, correctness=correctness, seconds=seconds)
+        observe(Progress(stage="sweep", detail="reference and kernel", done=0, total=len(request.sweep.lengths)))
+        _hold("sweep")
+        sweep, measured = _sweep(script, request)
+        return TargetReport(
+            outcome=measured,
+            correctness=correctness,
+            sweep=sweep,
+            seconds={**seconds, "sweep": 0.5},
+            gate={"asked": request.sweep.gate},
+        )
+
+
+def machine() -> dict[str, Any]:
+    """The script of the machine, empty when there is none."""
+    path = os.environ.get("MJOLNIR_SCRIPTED")
+    return json.loads(Path(path).read_text()) if path and Path(path).exists() else {}
+
+
+def constants(blob: bytes) -> dict[str, Any]:
+    """The module constants of a kernel's text, by name."""
+    found = {}
+    for node in ast.parse(blob).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    return found
+
+
+def _hold(stage: str) -> None:
+    """Meet the test at a named pipe: opening it waits for the test, reading it waits for the test's word."""
+    fifo = machine().get("hold", {}).get(stage)
+    if fifo:
+        with open(fifo, "rb") as pipe:
+            pipe.read(1)
+
+
+def _check(script: dict[str, Any], request: TargetRequest) -> tuple[dict[str, Any], Outcome | None]:
+    assert request.check is not None
+    outcome = script.get("OUTCOME", "measured")
+    cases = tuple(
+        CaseResult(family=f, case="L=128", passed=outcome != "incorrect" or f != "needle", error=0.5, limit=0.01)
+        for f in FAMILIES
+        if request.check.match in f
+    )
+    part = {
+        "params": {"quick": request.check.quick, "q_dtypes": list(request.check.q_dtypes), "seed": request.seed},
+        "series": [],
+        "cases": [asdict(c) for c in cases],
+        "summary": {"passed": all(c.passed for c in cases)},
+    }
+    return part, _outcome(outcome, script, cases)
+
+
+def _outcome(outcome: str, script: dict[str, Any], cases: tuple[CaseResult, ...]) -> Outcome | None:
+    if outcome == "crash":
+        return Crashed(stage="correctness", detail="RuntimeError: boom", log=script.get("LOG", "boom\n"), cases=cases)
+    if outcome.startswith("E_"):
+        return Tampered(code=outcome, detail="the answer depends on hidden state", cases=cases)
+    failures = tuple(c for c in cases if not c.passed)
+    return Incorrect(failures=failures, cases=cases) if failures else None
+
+
+def _sweep(script: dict[str, Any], request: TargetRequest) -> tuple[dict[str, Any], Measured]:
+    assert request.sweep is not None
+    speedup, world = script.get("SPEEDUP", 1.0), machine()
+    measurements = []
+    for tokens in request.sweep.lengths:
+        reference_us = REFERENCE_US_PER_TOKEN * tokens * world.get("reference", {}).get(str(tokens), 1.0)
+        ratio = speedup.get(tokens, 1.0) if isinstance(speedup, dict) else speedup
+        measurements.append(
+            Measurement(length_tokens=tokens, reference_us=reference_us, candidate_us=reference_us / ratio)
+        )
+    series = [
+        {"id": role, "label": role, "role": role, "points": [_point(m, role) for m in measurements]}
+        for role in ("reference", "candidate")
+    ]
+    part = {
+        "params": {"lengths": list(request.sweep.lengths), "iters": request.sweep.iters, "gate": request.sweep.gate,
+                   "batch_calls": {str(n): BATCH_CALLS for n in request.sweep.lengths}},
+        "series": series,
+        "cases": [],
+        "summary": {"score": measurements[0].speedup},
+    }
+    return part, Measured(sweep=Sweep(measurements=tuple(measurements)), unsteady=world.get("unsteady", ""))
+
+
+def _point(m: Measurement, role: str) -> dict[str, Any]:
+    return {"L": m.length_tokens, "total_us": m.reference_us if role == "reference" else m.candidate_us}
