@@ -10,6 +10,7 @@ from typing import Any
 from mjolnir.core.model import Experiment
 from mjolnir.errors import EnvironmentFault, Refused, UsageFault
 from mjolnir.loop.notebook import Notebook
+from mjolnir.loop.stage_log import LOGS
 from mjolnir.store.git import Git
 from mjolnir.store.runs import find_document, read_document
 
@@ -18,12 +19,14 @@ _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentView:
-    """One experiment whole: its row (and as it stands in the ledger), its diff when asked for, its run documents."""
+    """One experiment whole: its row (and as it stands in the ledger), its diff when asked for, its run documents, and
+    the logs of its commit, oldest first: a crash keeps one."""
 
     row: Experiment
     plain: dict[str, Any]
     diff: str | None
     documents: tuple[RunDocumentView, ...]
+    logs: tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,7 @@ def read_experiment(notebook: Notebook, row_id: int, *, with_diff: bool) -> Expe
         documents=tuple(
             _document(notebook.git.root, stage, run_id) for stage, run_id in row.verify_runs.items() if run_id
         ),
+        logs=_logs(notebook.git.root, row),
     )
 
 
@@ -67,6 +71,12 @@ def read_diff(git: Git, row: Experiment, kernel: str) -> str | None:
         return git.diff(base, head, kernel)
     except EnvironmentFault:
         return None  # the commits of an old or copied ledger may be gone
+
+
+def _logs(root: Path, row: Experiment) -> tuple[Path, ...]:
+    """research/logs/<tag>-<time>-<commit>.log, by the part of the name that the commit gives."""
+    commit = row.commit_full or ""
+    return tuple(sorted((root / LOGS).glob(f"*-{commit[:12]}.log"))) if _COMMIT.fullmatch(commit) else ()
 
 
 def _document(root: Path, stage: str, run_id: str) -> RunDocumentView:

@@ -50,6 +50,7 @@ def _answer(found: ExperimentView) -> dict[str, Any]:
         "diff": found.diff,
         "summary": None,
         "documents": documents,
+        "logs": [str(path) for path in found.logs],
     }
 
 
@@ -62,6 +63,8 @@ def _print(found: ExperimentView, *, with_diff: bool) -> None:
     for document in found.documents:
         place = str(document.path) if document.path is not None else f"{document.run_id} (gone)"
         output(f"{document.stage:<12}{one_line(place)}")
+    for path in found.logs:
+        output(f"{'log':<12}{one_line(str(path))}")
     if with_diff:
         text = (
             "its commits are not in this repository" if found.diff is None else found.diff or "the kernel is the same"
