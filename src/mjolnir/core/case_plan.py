@@ -63,24 +63,20 @@ class _Planner:
                 yield self._level("needle", length - 1, self._padding())
 
     def _quick_sweep(self) -> Iterator[Case]:
-        """needle and hist at the longest L, at the short ones that together cost no more than half of it, and
-        at one of the others in rotation."""
+        """L with needle and hist and L + 1: the short L that together cost no more than half of the longest, and the
+        longest. Of the others one L in one family, in rotation. temperature3 at the longest, where small weights count
+        most. Several long cases are called once only: what is kept from call to call shows at the short ones."""
         *others, longest = self.sweep_lengths
-        rotated: list[tuple[str, int]] = []
-        spent = 0
-        for length in others:
-            spent += length
-            pairs = [("needle", length), ("hist", length)]
-            if spent > longest // 2:
-                rotated += pairs
-                continue
-            for (family, _), padding in zip(pairs, self._paddings(), strict=False):
+        short = [n for i, n in enumerate(others) if sum(others[: i + 1]) <= longest // 2]
+        for length in short:
+            for family, padding in zip(("needle", "hist"), self._paddings(), strict=False):
                 yield self._level(family, length, padding)
-        if rotated:
-            yield self._level(*self.rng.choice(rotated), self._padding())
-        past = self.rng.choice(self.sweep_lengths)
-        yield self._level("needle", past + 1, self._padding(), changed_calls=int(past < longest))
+            yield self._level("needle", length + 1, self._padding(), changed_calls=0)
+        if rotated := others[len(short) :]:
+            yield self._level(self.rng.choice(("needle", "hist")), self.rng.choice(rotated), self._padding())
+        yield self._level("needle", longest + 1, self._padding(), changed_calls=0)
         yield self._level("hist", longest, self._padding(), changed_calls=0)
+        yield self._level("temperature3", longest, self._padding(), changed_calls=0)
         yield self._level("needle", longest, self._padding())
 
     def other_shape(self) -> Case:

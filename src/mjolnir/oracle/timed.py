@@ -12,9 +12,13 @@ from mjolnir.core.workload import PagedDecode
 from mjolnir.oracle.codes import Array, draw_gaussian, encode
 from mjolnir.oracle.inputs import V_MEAN, Inputs, make_inputs
 
-_NEEDLE_LOGIT = 0.8
-"""A patched token's logit is ln(n) + 0.8. Its q is stretched towards the key (deviation 1.28), so the n others sum to
-e^0.82 * n: half of the softmax is the patched token, half all the rest, and neither can be left out."""
+_PATCH_LOGIT = -1.3
+_LEAST_PATCH_LOGIT = 5.5
+"""A patched token's logit is ln(n) - 1.3, or 5.5 in a short row: an eighth of the softmax of a long row, and always the
+largest logit. Both are for kernels that are allowed to hold their weights as scaled fp8: a larger part would put the
+others' weights below 1/448/512 of the largest in a row of 256K tokens, and only the largest weight is held exactly."""
+_OTHERS_SUM = 1.8
+"""exp(logit) of an ordinary token, in the mean: e^0.5, and more because q is stretched a little towards the key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +51,8 @@ class TimedInputs:
 def timed_inputs(workload: PagedDecode, length: int, num_calls: int, rng: np.random.Generator) -> TimedInputs:
     """Draws the inputs of `num_calls` timed calls with workload.batch rows of `length` tokens each.
 
-    The scales are 1 and the pages permuted. Each call has half of every head's softmax on the token that was patched
-    just before it: an answer from before the patch, or of another call, is wrong by more than a third of its length.
+    The scales are 1 and the pages permuted. In every head of every call the token that was patched just before gives
+    the output one vector of V's usual length, all others give the rest: whatever misses either is wrong by far.
     """
     pages = workload.pages(length)
     lengths = (length,) * workload.batch
@@ -56,10 +60,11 @@ def timed_inputs(workload: PagedDecode, length: int, num_calls: int, rng: np.ran
     base = make_inputs(case, rng)
     token_index = _token_indices(length, workload.page_size, (num_calls, workload.batch), rng)
     shape = (num_calls, workload.batch, workload.num_kv_heads, workload.head_dim)
-    size = math.prod(shape)
-    keys = draw_gaussian(rng, 0.0, workload.kv_dtype, size).reshape(shape)
-    values = draw_gaussian(rng, V_MEAN, workload.kv_dtype, size).reshape(shape)
-    q = _aligned_q(workload, keys, base.logit_scale, math.log(length) + _NEEDLE_LOGIT, rng)
+    keys = draw_gaussian(rng, 0.0, workload.kv_dtype, math.prod(shape)).reshape(shape)
+    logit = max(math.log(length) + _PATCH_LOGIT, _LEAST_PATCH_LOGIT)
+    spike = 1.0 + _OTHERS_SUM * length / math.exp(logit)
+    values = encode(spike * (V_MEAN + rng.standard_normal(shape)), workload.kv_dtype)
+    q = _aligned_q(workload, keys, base.logit_scale, logit, rng)
     rows = np.arange(workload.batch)
     return TimedInputs(
         case=case,

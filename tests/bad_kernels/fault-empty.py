@@ -1,1 +1,0 @@
-# answer: crash import no function

@@ -1,4 +1,0 @@
-# answer: crash import time limit
-while True:
-    pass
-

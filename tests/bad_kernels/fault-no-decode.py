@@ -1,4 +1,0 @@
-# answer: crash import no function
-def decoder(**kwargs):
-    pass
-

@@ -1,3 +1,0 @@
-# answer: crash import SyntaxError
-def decode(q, kv_cache
-

@@ -1,0 +1,78 @@
+"""Timed calls: each has an answer of its own, and no part of the work can be left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mjolnir.core.workload import PagedDecode
+from mjolnir.oracle.attention import attend
+from mjolnir.oracle.codes import DTYPES, bits_of
+from mjolnir.oracle.timed import inputs_of_call, patch, timed_inputs
+from mjolnir.oracle.timed_attention import attend_timed
+
+LENGTHS = (1, 100, 128, 2048)
+
+
+def draw(length, q_dtype="bf16", calls=12, batch=2):
+    workload = PagedDecode(num_q_heads=8, num_kv_heads=2, head_dim=64, q_dtype=q_dtype, batch=batch)
+    return timed_inputs(workload, length, calls, np.random.default_rng(length))
+
+
+def least_error(out, expected):
+    """The smallest row error: even the best head of the best row is this far off."""
+    return (np.linalg.norm(out - expected, axis=-1) / np.linalg.norm(expected, axis=-1)).min()
+
+
+@pytest.mark.parametrize("q_dtype", sorted(DTYPES))
+@pytest.mark.parametrize("length", LENGTHS)
+def test_no_call_has_the_answer_of_another_in_any_head(length, q_dtype):
+    timed = draw(length, q_dtype)
+    expected = attend_timed(timed)
+    for one in range(timed.num_calls):
+        for other in range(one):
+            assert least_error(expected[other], expected[one]) > 3 * timed.case.limit
+
+
+@pytest.mark.parametrize("half", [0, 1], ids=["K", "V"])
+@pytest.mark.parametrize("length", LENGTHS[1:])
+def test_k_or_v_of_before_the_patch_gives_a_wrong_answer_in_every_head(length, half):
+    timed = draw(length)
+    expected = attend_timed(timed)
+    for call in (0, 5, 11):
+        seen = inputs_of_call(timed, call)
+        before = inputs_of_call(timed, call - 1) if call else timed.base
+        cache = seen.kv_cache.copy()
+        cache[:, half] = before.kv_cache[:, half]
+        assert least_error(attend(replace(seen, kv_cache=cache)).output, expected[call]) > 3 * timed.case.limit
+
+
+@pytest.mark.parametrize("q_dtype", sorted(DTYPES))
+@pytest.mark.parametrize("length", LENGTHS[1:])
+def test_neither_the_patched_token_nor_the_others_can_be_left_out(length, q_dtype):
+    timed = draw(length, q_dtype, batch=1)
+    expected = attend_timed(timed)
+    seen = inputs_of_call(timed, 3)
+    place = (timed.page_ids[3], 1, slice(None), timed.slots[3])
+    for alone in (False, True):
+        cache = seen.kv_cache.copy()
+        kept = cache[place].copy()
+        cache[np.isfinite(cache.astype(np.float32)) & alone] = 0
+        cache[:, 0] = seen.kv_cache[:, 0]
+        cache[place] = kept if alone else 0
+        assert least_error(attend(replace(seen, kv_cache=cache)).output, expected[3]) > 1.5 * timed.case.limit
+
+
+def test_a_patch_touches_one_token_a_row_and_stays():
+    timed = draw(100)
+    cache = timed.base.kv_cache.copy()
+    for call in range(timed.num_calls):
+        before = cache.copy()
+        patch(cache, timed, call)
+        changed = (bits_of(before) != bits_of(cache)).any(axis=(1, 2, 4))
+        assert set(zip(*np.nonzero(changed), strict=True)) == set(
+            zip(timed.page_ids[call], timed.slots[call], strict=True)
+        )
+    assert np.array_equal(bits_of(cache), bits_of(inputs_of_call(timed, timed.num_calls - 1).kv_cache))
