@@ -1,0 +1,9 @@
+# answer: crash correctness MemoryError
+import numpy as np
+
+
+def decode(q, kv_cache, page_table, seq_lens, *, sm_scale, q_scale=1.0, k_scale=1.0, v_scale=1.0, out):
+    hoard = []
+    while True:
+        hoard.append(np.ones(1 << 26))
+

@@ -1,0 +1,1 @@
+# answer: crash import no function

@@ -1,0 +1,4 @@
+# answer: crash import time limit
+while True:
+    pass
+

@@ -1,0 +1,4 @@
+# answer: crash import no function
+def decoder(**kwargs):
+    pass
+

@@ -1,0 +1,3 @@
+# answer: crash import SyntaxError
+def decode(q, kv_cache
+

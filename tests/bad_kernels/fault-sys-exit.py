@@ -1,0 +1,6 @@
+# answer: crash correctness SystemExit
+
+
+def decode(q, kv_cache, page_table, seq_lens, *, sm_scale, q_scale=1.0, k_scale=1.0, v_scale=1.0, out):
+    raise SystemExit(0)
+

@@ -1,0 +1,7 @@
+# answer: crash correctness PermissionError
+_open = open
+
+
+def decode(q, kv_cache, page_table, seq_lens, *, sm_scale, q_scale=1.0, k_scale=1.0, v_scale=1.0, out):
+    _open("/etc/passwd").read()
+
