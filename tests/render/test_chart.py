@@ -153,3 +153,15 @@ def test_a_home_that_cannot_be_written_costs_neither_the_chart_nor_a_warning(tmp
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("2\n", "")
     assert list(tmp_path.glob("mjolnir-matplotlib-*/fontlist*.json"))
+
+
+def test_settings_of_a_user_do_not_change_the_chart(tmp_path):
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nsavefig.bbox: tight\nfont.family: serif\n")
+    code = (
+        "import sys; from mjolnir.render.chart import draw_progress; from mjolnir.render.chart_data import ChartData;"
+        "sys.stdout.buffer.write(draw_progress(ChartData(title='x', rows=[]))[''])"
+    )
+    environment = {"PATH": "/usr/bin:/bin", "MPLCONFIGDIR": str(tmp_path), "MPLBACKEND": "no such thing"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert Image.open(io.BytesIO(done.stdout)).size == (1600, 1000)
+    assert done.stderr == b""
