@@ -1,5 +1,8 @@
 """Each bad kernel is caught by the quick plan, whatever the seed, and each honest one passes.
 
+Only the folder wrong_answer runs here, in this process: its files compute and do nothing else. Faults and tampering
+need the real, confined worker (tests/targets).
+
 The first line of a bad kernel says what a harness is to answer. "only caught by" names a part of the plan that alone
 finds it: should that part be taken out, this test is the one that notices.
 """
@@ -18,7 +21,7 @@ from mjolnir.core.workload import PagedDecode
 
 LENGTHS = (128, 1024, 4096)
 SMALL = {"num_q_heads": 8, "num_kv_heads": 2, "head_dim": 64}
-KERNELS = sorted((Path(__file__).parent.parent / "bad_kernels").glob("*.py"))
+KERNELS = sorted((Path(__file__).parent.parent / "bad_kernels" / "wrong_answer").glob("*.py"))
 TIMED_CALLS = 24
 
 PARTS = {
@@ -64,7 +67,13 @@ def check_kernel(path, seeds, shape):
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 def test_a_bad_kernel_is_caught_and_an_honest_one_passes(path):
-    check_kernel(path, seeds=range(2), shape=SMALL)
+    check_kernel(path, seeds=[0], shape=SMALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_a_bad_kernel_is_caught_in_ten_seeds(path):
+    check_kernel(path, seeds=range(100, 110), shape=SMALL)
 
 
 @pytest.mark.slow
