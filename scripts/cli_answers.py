@@ -1,0 +1,115 @@
+"""What no option can tell of a command: exit codes and the JSON answer. Data for make_cli_docs.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a command answers beside its text. `codes`: exit codes that need a word; `json`: the shape, empty: none."""
+
+    codes: Mapping[int, str] = field(default_factory=dict)
+    json: str = ""
+    notes: str = ""
+
+
+ANSWERS: Mapping[str, Answer] = {
+    "mjolnir new": Answer(codes={4: "the folder is not empty, lies inside another repository, or cannot be written"}),
+    "mjolnir demo": Answer(codes={1: "a step did not end as told; what it made stays, its folder is named"}),
+    "mjolnir doctor": Answer(
+        codes={2: "something required is missing; the lines and `checks` say what"},
+        json="""
+        {"schema": "mjolnir.doctor/1", "target": "text", "ok": "true or false",
+         "checks": [{"name": "text", "ok": "true or false", "found": "text", "hint": "text; with ok true: a warning"}]}
+        """,
+    ),
+    "mjolnir explain": Answer(
+        codes={2: "there is no such word; the hint names the nearest"},
+        json="""
+        {"schema": "mjolnir.explain/1",
+         "entries": [{"code": "text", "kind": "status, rule, invalid, refusal, environment or exit",
+                      "meaning": "text", "mend": "text, empty where there is nothing to mend"}]}
+        """,
+    ),
+    "mjolnir verify correctness": Answer(
+        codes={1: "a required case failed, the kernel crashed or broke a rule; the answer is beside `error`"},
+        json="""
+        {"schema": "mjolnir.correctness/1", "passed": "true or false", "seed": "integer", "run_id": "text",
+         "cases": [{"family": "text", "case": "text", "passed": "true or false", "unsupported": "true or false",
+                    "error": "worst row-relative L2, or null", "limit": "number or null", "detail": "text"}]}
+        """,
+    ),
+    "mjolnir verify sweep": Answer(
+        codes={1: "the kernel crashed or broke a rule; the document is beside `error`"},
+        json="""
+        {"schema": "mjolnir.verify/1", "stage": "sweep", "run_id": "text, null with --no-save",
+         "default": "true or false", "host": "text",
+         "environment": {"mjolnir": "text", "python": "text", "platform": "text", "device": "object"},
+         "gate": "object", "params": "object with target, kernel, origin, seed, lengths, iters, gate ...",
+         "series": [{"id": "text", "label": "text", "role": "reference or candidate",
+                     "points": [{"L": "integer", "total_us": "number or null", "...": "raw blocks, by the target"}]}],
+         "cases": [], "summary": {"score": "number or null", "per_L": {"L": "speedup"}, "outcome": "text"},
+         "kernel_blob": "text"}
+        """,
+        notes="""The run document (`docs/harness.md`). `outcome` is passed, noisy, crash or an integrity code. With
+`--dry-run` the document says what would be timed: `dry_run` is true and nothing is measured.""",
+    ),
+    "mjolnir verify list": Answer(
+        json="""
+        {"schema": "mjolnir.verify-list/1", "documents": [{"stage": "text", "run_id": "text", "path": "text"}]}
+        """,
+    ),
+    "mjolnir verify show": Answer(
+        codes={2: "there is no run document yet"}, notes="`--json` prints the run document as it was saved."
+    ),
+    "mjolnir autoresearch init": Answer(
+        codes={1: "the starting kernel is wrong or does not run", 2: "also: the machine was not steady in three tries"},
+    ),
+    "mjolnir autoresearch evaluate": Answer(
+        codes={0: "a row was written, whatever its status", 2: "nothing could be measured", 4: "refused, see below"},
+        json="""
+        {"schema": "mjolnir.evaluate/1", "id": "integer", "status": "text", "rule": "text", "reason": "text",
+         "score": "number or null", "best_before": "number or null", "correctness": "pass, fail or null",
+         "commit": "text", "commit_full": "text", "kernel_blob": "text", "per_L": {"L": "speedup"},
+         "vs_best": {"L": "speedup / the champion's"}, "set_aside": ["integers"], "codes": ["texts"],
+         "attempt": "integer", "seconds": {"stage": "number"}, "notes": ["texts"], "profile": null,
+         "verify_runs": {"correctness": "run id or null", "sweep": "run id or null"},
+         "next": {"action": "continue, reset, evaluate_again or fix", "text": "text", "command": "text or null"},
+         "log": "path or null"}
+        """,
+        notes="""The keys are those of the row (`docs/ledger.md`). The last lines of the human form say what to do next.
+`E_SAME_PROGRAM` and `E_BUDGET` carry the earlier row as `first`, beside `error`.""",
+    ),
+    "mjolnir autoresearch ledger": Answer(
+        json="""
+        {"schema": "mjolnir.ledger-view/1", "run": "tag or null", "total": "integer", "rows": ["whole rows"]}
+        """,
+        notes="Rows are newest last.",
+    ),
+    "mjolnir autoresearch show": Answer(
+        codes={2: "there is no such experiment"},
+        json="""
+        {"schema": "mjolnir.show/1", "row": "the whole row",
+         "diff": "text with --diff, null without it or when its commits are gone", "summary": null,
+         "documents": [{"stage": "text", "run_id": "text", "path": "text or null", "document": "object or null"}],
+         "logs": ["paths"]}
+        """,
+    ),
+    "mjolnir autoresearch status": Answer(
+        json="""
+        {"schema": "mjolnir.status/1", "run": "tag or null", "branch": "text or null", "target": "text or null",
+         "total": "integer", "counts": {"status": "integer"}, "baseline": "row or null", "champion": "row or null",
+         "score": "the champion's, or null", "confirmed_gain": "ratio minus 1, or null", "plateau": "true or false",
+         "since_gain": "integer", "chain": {"ok": "true or false", "rows": "integer", "problem": "text or null"},
+         "running": {"pid": "integer", "commit": "text", "hypothesis": "text", "stage": "text", "started": "text",
+                     "alive": "true or false", "log": "text or null"},
+         "calibration": null, "stop_reason": null}
+        """,
+        notes="""`running` is null when no evaluation is in progress or was left behind. `calibration` and `stop_reason`
+are null until the commands that fill them exist.""",
+    ),
+    "mjolnir autoresearch chart": Answer(notes="Without any row the chart is drawn empty."),
+    "mjolnir autoresearch export": Answer(codes={4: "there is no run with rows, or its ledger is damaged"}),
+}
