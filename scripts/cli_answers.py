@@ -113,3 +113,28 @@ are null until the commands that fill them exist.""",
     "mjolnir autoresearch chart": Answer(notes="Without any row the chart is drawn empty."),
     "mjolnir autoresearch export": Answer(codes={4: "there is no run with rows, or its ledger is damaged"}),
 }
+
+CONFIG_KEYS: Mapping[str, str] = {
+    "run.target": "where the kernel runs; auto: the best target of this machine, today cpu",
+    "run.min_gain": "a keep must gain more than this part",
+    "run.rule": "the keep rule",
+    "run.allow": "what a commit may touch beside the kernel: files, or folders",
+    "run.sandbox": "how a kernel is confined",
+    "run.plateau": "experiments without a keep before `status` says so",
+    "targets.NAME.kernel": "the kernel file",
+    "targets.NAME.lengths": "context lengths of the sweep, in tokens",
+    "targets.NAME.min_gain": "may ask for more than [run]: the larger one holds",
+    "targets.NAME.worker_pairs": "fresh pairs of worker processes in one evaluation",
+    "targets.NAME.time_limit_s": "seconds that each stage may take",
+    "targets.NAME.memory_limit_gib": "memory of a worker, beside the inputs",
+    "targets.NAME.bandwidth_gbps": "of the device, for the column '% of floor'; 0: unknown",
+    "workload.kind": "what a kernel computes",
+    "workload.num_q_heads": "query heads",
+    "workload.num_kv_heads": "KV heads",
+    "workload.head_dim": "elements of a head",
+    "workload.page_size": "tokens of a page",
+    "workload.kv_dtype": "element type of the KV cache",
+    "workload.q_dtype": "element type of q",
+    "workload.batch": "rows of a timed call",
+}
+"""Keys of mjolnir.toml that have an effect today; the others are accepted and belong to what comes later."""

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
-from cli_answers import ANSWERS
+from cli_answers import ANSWERS, CONFIG_KEYS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
 COMMAND = "python scripts/make_cli_docs.py"
@@ -92,7 +94,7 @@ def make_page() -> str:
     table = ["| command | does |", "|---|---|"]
     table += [f"| [`{path}`](#{_anchor(path)}) | {_first_sentence(c.help)} |" for path, c in commands.items()]
     sections = [_section(path, command) for path, command in commands.items()]
-    return "\n".join([INTRODUCTION, *table, "", *sections, *_words()]).rstrip() + "\n"
+    return "\n".join([INTRODUCTION, *table, "", *sections, *_config(), *_words()]).rstrip() + "\n"
 
 
 def walk_commands() -> Iterator[tuple[str, Any]]:
@@ -142,6 +144,32 @@ def _section(path: str, command: Any) -> str:
     if answer.json:
         lines += ["`--json`:", "", "```", inspect.cleandoc(answer.json), "```", ""]
     return "\n".join(lines)
+
+
+def _config() -> Iterator[str]:
+    """The keys of mjolnir.toml with their defaults, from config.py."""
+    from mjolnir.config import CONFIG_NAME, JUDGING_SECTIONS, TARGET_DEFAULTS, Config
+    from mjolnir.config_rules import value_rules
+
+    config = Config()
+    wanted = {key.replace("targets.cpu.", "targets.NAME."): text for key, _, text in value_rules(config)}
+    sections = {f.name: getattr(config, f.name) for f in fields(config)} | {"targets": TARGET_DEFAULTS["cpu"]}
+    defaults = {
+        f"targets.NAME.{f.name}" if name == "targets" else f"{name}.{f.name}": getattr(section, f.name)
+        for name, section in sections.items()
+        for f in fields(section)
+    }
+    frozen = ", ".join(f"[{name}]" for name in JUDGING_SECTIONS)
+    yield f"## {CONFIG_NAME}\n\nAn unknown key, a wrong type or a value that makes no sense is an error that names the"
+    yield f"key. {frozen} are frozen at `init`: a later change needs a new run.\n"
+    yield "| key | default (cpu) | means | must be |\n|---|---|---|---|"
+    for key, text in CONFIG_KEYS.items():
+        yield f"| `{key}` | `{_toml(defaults.pop(key))}` | {_cell(text)} | {_cell(wanted.get(key, ''))} |"
+    yield f"\nAccepted, for targets and commands that come later: {', '.join(f'`{key}`' for key in defaults)}.\n"
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 def _words() -> Iterator[str]:
