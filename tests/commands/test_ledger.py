@@ -93,6 +93,12 @@ def test_show_tells_one_experiment_with_its_diff(mjolnir, place):
     assert "source      javascript:alert(1)" in answer.out
 
 
+def test_the_starting_kernel_has_no_diff_and_an_old_row_is_compared_with_its_parent(mjolnir, place):
+    assert mjolnir("autoresearch", "show", 1, "--diff", cwd=place.root).out.endswith("\ndiff\nthe kernel is the same\n")
+    row = place.append("discard", champion_commit=None, parent_full=None, commit_full=None)
+    assert "\n-def decode(): pass\n+def decode(): return 2\n" in mjolnir("autoresearch", "show", row.id, "--diff").out
+
+
 def test_show_json_has_row_diff_and_documents(mjolnir, place):
     run_id = write_document(place.root, "sweep", {"params": {"x": 1}})
     row = place.append("discard", verify_runs={"correctness": "gone", "sweep": run_id})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mjolnir.core.model import Experiment
+from mjolnir.core.model import Experiment, Status
 from mjolnir.errors import EnvironmentFault, Refused, UsageFault
 from mjolnir.loop.notebook import Notebook
 from mjolnir.loop.stage_log import LOGS
@@ -59,16 +59,20 @@ def read_experiment(notebook: Notebook, row_id: int, *, with_diff: bool) -> Expe
 
 
 def read_diff(git: Git, row: Experiment, kernel: str) -> str | None:
-    """The kernel's change against the champion it was judged by, else its parent; None where the commits are unknown.
+    """The kernel's change against the champion it was judged by, else against its parent.
 
-    An empty text means that the kernel did not change.
+    Empty where the kernel did not change, as for the starting kernel; None where the commits are unknown here.
     """
-    base = row.champion_commit or row.parent_full
     head = row.commit_full or row.commit
-    if not (base and head and _COMMIT.fullmatch(base) and _COMMIT.fullmatch(head)):
+    if head is None or not _COMMIT.fullmatch(head):
+        return None
+    base = row.champion_commit or row.parent_full
+    if row.status is Status.BASELINE and row.champion_commit is None:
+        return ""
+    if base is not None and not _COMMIT.fullmatch(base):
         return None
     try:
-        return git.diff(base, head, kernel)
+        return git.diff(base or f"{head}^", head, kernel)
     except EnvironmentFault:
         return None  # the commits of an old or copied ledger may be gone
 
