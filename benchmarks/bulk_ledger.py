@@ -40,7 +40,7 @@ _HEX = "0123456789abcdef" * 4
 def our_row(fact: Fact, head: str) -> Experiment:
     """The keys that `evaluate` writes. A champion's commit is `head`, so that the branch stands where it should."""
     best = fact.champion
-    policy = asdict(KeepPolicy(required=LENGTHS)) | {"required": list(LENGTHS)}
+    policy = asdict(KeepPolicy(min_gain=MIN_GAIN, required=LENGTHS)) | {"required": list(LENGTHS)}
     return Experiment(
         id=fact.id,
         ts=fact.ts,
@@ -69,7 +69,7 @@ def our_row(fact: Fact, head: str) -> Experiment:
         champion_id=best.id if best is not None else None,
         champion_commit=head if best is not None else None,
         rule=_RULES.get(fact.status) or _rule_of_reason(fact),
-        params={"name": "seed", **policy},
+        params={"rule": "seed", **policy, "lengths": list(LENGTHS), "iters": None, "gate": True},
         judge={"status": fact.status, "reason": fact.reason},
         attempt=1,
         harness_hash=_HEX,
@@ -128,8 +128,16 @@ def _write_at_once(path: Path, common_dir: Path, lines: Iterable[tuple[bytes, st
     write_anchor(anchor, replace(known, rows=count))
 
 
-def _git(root: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True).stdout.strip()
+def _pin_rows(root: Path, count: int, head: str) -> None:
+    """A ref for each row, as `evaluate` makes one, packed as git's own housekeeping leaves them."""
+    _git(root, "update-ref", "--stdin", words=[f"create refs/mjolnir/{TAG}/{n} {head}" for n in range(1, count + 1)])
+    _git(root, "pack-refs", "--all")
+
+
+def _git(root: Path, *command: str, words: Iterable[str] = ()) -> str:
+    lines = "".join(f"{word}\n" for word in words)
+    done = subprocess.run(["git", "-C", str(root), *command], input=lines, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def common_dir_of(root: Path) -> Path:
@@ -139,7 +147,9 @@ def common_dir_of(root: Path) -> Path:
 
 def main(words: list[str]) -> None:
     root, count = Path(words[0]).resolve(), int(words[1])
-    ledger = write_ledger(root, common_dir_of(root), count, _git(root, "rev-parse", "HEAD"))
+    head = _git(root, "rev-parse", "HEAD")
+    ledger = write_ledger(root, common_dir_of(root), count, head)
+    _pin_rows(root, count, head)
     state: Any = ledger.verify()
     if not state.ok:
         raise state.problem

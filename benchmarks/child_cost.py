@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import resource
+import signal
 import subprocess
+import sys
 import tempfile
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
+_LAUNCHER = Path(__file__).resolve().parent / "launch.py"
 _TAIL_CHARACTERS = 2000
 _UNIT_OF_MAXRSS_BYTES = 1 if os.uname().sysname == "Darwin" else 1024
 
@@ -37,46 +39,37 @@ def run_child(
     cwd: Path,
     env: Mapping[str, str],
     limit_s: float = 1800.0,
-    allowed: Sequence[int] = (0,),
 ) -> Cost:
     """Run `command` to its end, stdout and stderr into files (so no terminal). Raises ChildFailed."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        start = time.monotonic()
-        child = subprocess.Popen(
-            [str(word) for word in command], cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=out, stderr=err
+    words = [str(word) for word in command]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as report:
+        launcher = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_LAUNCHER), str(report.fileno()), *words],
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            pass_fds=(report.fileno(),),
+            start_new_session=True,
         )
-        watchdog = threading.Timer(limit_s, child.kill)
-        watchdog.start()
         try:
-            _, status, usage = os.wait4(child.pid, 0)
-        except BaseException:
-            child.kill()
-            raise
+            launcher.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            pass
         finally:
-            watchdog.cancel()
-        wall_s = time.monotonic() - start
-        child.returncode = os.waitstatus_to_exitcode(status)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(launcher.pid, signal.SIGKILL)
+            launcher.wait()
+        code, cpu_s, maxrss, wall_s = [float(x) for x in _text(report).split()] or (-1.0, 0.0, 0.0, 0.0)
         out_text, err_text = _text(out), _text(err)
-    if child.returncode not in allowed:
-        words = " ".join(str(word) for word in command)
+    if code:
         told = (out_text[-_TAIL_CHARACTERS:] + err_text[-_TAIL_CHARACTERS:]).strip()
-        raise ChildFailed(f"`{words}` ended with {child.returncode}:\n{told}")
-    peak_bytes = usage.ru_maxrss * _UNIT_OF_MAXRSS_BYTES
-    return Cost(cpu_s=usage.ru_utime + usage.ru_stime, peak_bytes=peak_bytes, wall_s=wall_s, out=out_text)
+        ended = f"did not end within {limit_s:g} s" if code == -1 and not wall_s else f"ended with {code:g}"
+        raise ChildFailed(f"`{' '.join(words)}` {ended}:\n{told}")
+    return Cost(cpu_s=cpu_s, peak_bytes=int(maxrss) * _UNIT_OF_MAXRSS_BYTES, wall_s=wall_s, out=out_text)
 
 
-def require_small_parent(cost: Cost) -> None:
-    """A child inherits the peak of the process that started it: a large parent would hide what the child needs.
-
-    Raises RuntimeError. The benchmark keeps its own process small by doing every library call in a child.
-    """
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT_OF_MAXRSS_BYTES
-    if own >= cost.peak_bytes:
-        raise RuntimeError(
-            f"the benchmark's own process ({own} bytes) hides its child's peak ({cost.peak_bytes} bytes)"
-        )
-
-
-def _text(file: object) -> str:
-    file.seek(0)  # type: ignore[attr-defined]
-    return file.read().decode("utf-8", "replace")  # type: ignore[attr-defined,no-any-return]
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")

@@ -14,9 +14,9 @@ SCHEMA = "mjolnir.bench/1"
 _HEADS = ("figure", "unit", "ours", "peer", "ratio", "bound", "ok", "spread of the bounded value")
 
 
-def table(figures: Sequence[Figure]) -> str:
+def table(figures: Sequence[Figure], *, is_judged: bool = True) -> str:
     """One line a figure, columns aligned; `*` marks the number that the bound is on."""
-    rows = [_HEADS, *(_row(figure) for figure in figures)]
+    rows = [_HEADS, *(_row(figure, is_judged) for figure in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
     left = {0, 1, len(_HEADS) - 1}
     lines = [
@@ -30,7 +30,7 @@ def table(figures: Sequence[Figure]) -> str:
     return "\n".join([lines[0].rstrip(), rule, *(line.rstrip() for line in lines[1:])])
 
 
-def _row(figure: Figure) -> tuple[str, ...]:
+def _row(figure: Figure, is_judged: bool) -> tuple[str, ...]:
     ratio = "" if figure.ratio is None else f"{figure.ratio:.3f}"
     ours = _number(median(figure.ours))
     samples = figure.samples
@@ -41,7 +41,7 @@ def _row(figure: Figure) -> tuple[str, ...]:
         _number(median(figure.peer)) if figure.peer else "",
         f"{ratio}*" if figure.is_ratio else ratio,
         f"{'>=' if figure.at_least else '<='} {figure.bound:g}",
-        "yes" if figure.ok else "NO",
+        ("yes" if figure.ok else "NO") if is_judged else "-",
         f"{_number(min(samples))} .. {_number(max(samples))} (n={len(samples)})",
     )
 

@@ -38,3 +38,9 @@ def test_a_command_that_fails_is_no_measurement(tmp_path):
 def test_a_command_that_never_ends_is_ended(tmp_path):
     with pytest.raises(ChildFailed):
         run_python("while True: pass", tmp_path, limit_s=0.3)
+
+
+def test_what_the_benchmark_holds_itself_is_not_a_childs_peak(tmp_path):
+    own = bytearray(100 << 20)
+    assert run_python("pass", tmp_path).peak_bytes < 50 << 20
+    assert len(own) > 0
