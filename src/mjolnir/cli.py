@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -108,6 +109,8 @@ app.add_typer(autoresearch_app)
 def main(argv: list[str] | None = None) -> None:
     """The entry point: run the command, turn every foreseeable failure into two lines and an exit code."""
     words = sys.argv[1:] if argv is None else argv
+    # The clock's process keeps off the workers' core: BLAS threads of the oracle would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = app(args=words, prog_name="mjolnir", standalone_mode=False)
     except MjolnirError as e:
@@ -121,20 +124,23 @@ def main(argv: list[str] | None = None) -> None:
         sys.stderr.close()
         raise SystemExit(ExitCode.DONE) from None
     except Exception as e:
-        usage = _usage_fault(e, words)
+        usage = _usage_fault(e)
         if usage is None:
             raise
         _fail(usage, words)
     raise SystemExit(code or ExitCode.DONE)
 
 
-def _usage_fault(e: Exception, words: list[str]) -> MjolnirError | None:
-    """Typer's own complaint about the command line as a UsageFault; None for any other exception."""
+def _usage_fault(e: Exception) -> MjolnirError | None:
+    """The command line parser's own complaint as a UsageFault; None for any other exception."""
     format_message = getattr(e, "format_message", None)
     if format_message is None:
         return None
     context = getattr(e, "ctx", None)
     path = context.command_path if context is not None else "mjolnir"
+    if type(e).__name__ == "NoArgsIsHelpError":  # a group called without a command: its message is the whole help
+        sys.stderr.write(format_message() + "\n")
+        raise SystemExit(ExitCode.ENVIRONMENT)
     return UsageFault(str(format_message()).replace("\n", " "), f"{path} --help")
 
 
