@@ -17,6 +17,8 @@ ABBA_ROUNDS = 2
 MIN_CALLS, MAX_CALLS = 2, 192
 WITNESS_SHARE = 0.85
 """A block whose worker had the CPU for less than this share of the wall clock was disturbed, and is measured again."""
+DIVERGED_SHARE = 0.7
+"""Below this share wall clock and witness tell different stories: the block cannot be used to decide anything."""
 MAX_REPEATS = 4
 """At most so many an L and pair: on a machine that stays busy the run ends, and is called noisy."""
 
@@ -34,6 +36,10 @@ class Block:
     @property
     def is_disturbed(self) -> bool:
         return self.cpu_share is not None and self.cpu_share < WITNESS_SHARE
+
+    @property
+    def has_diverged(self) -> bool:
+        return self.cpu_share is not None and self.cpu_share < DIVERGED_SHARE
 
 
 def block_calls(call_s: float, iters: int | None, rng: random.Random) -> int:

@@ -50,9 +50,12 @@ class SweepRun:
     def _unsteady(self) -> str:
         if self.idle_cpu_s > MAX_IDLE_CPU_S:
             return f"the kernel's process worked {self.idle_cpu_s:.2f} s of CPU time while it was not called"
-        for length, count in sorted(self.disturbed.items()):
-            if count * 2 > sum(len(of_pair) for of_pair in self.blocks[length]):
-                return f"at {length_label(length)} other load took the CPU from {count} timed blocks"
+        for length, of_pairs in sorted(self.blocks.items()):
+            blocks = [block for of_pair in of_pairs for block in of_pair]
+            diverged = sum(block.has_diverged for block in blocks)
+            if diverged * 2 > len(blocks):
+                label = length_label(length)
+                return f"at {label} other load took the CPU from {diverged} of {len(blocks)} timed blocks"
         return ""
 
     def document(self) -> dict[str, Any]:
