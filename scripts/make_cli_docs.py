@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from cli_answers import ANSWERS, CONFIG_KEYS
 
@@ -197,14 +197,9 @@ def _option_name(parameter: Any) -> str:
     names = ", ".join(f"`{name}`" for name in sorted(parameter.opts, key=len))
     if parameter.secondary_opts:
         return f"{names} / {', '.join(f'`{name}`' for name in parameter.secondary_opts)}"
-    return names if parameter.is_flag else f"{names} {_cell(_value_name(parameter))}"
-
-
-def _value_name(parameter: Any) -> str:
-    if parameter.metavar:
-        return str(parameter.metavar)
-    kind = parameter.type_descriptor.annotation
-    return "|".join(map(str, get_args(kind))) or {int: "N", float: "X", str: "TEXT"}.get(kind, kind.__name__.upper())
+    if not parameter.is_flag and not parameter.metavar:
+        raise SystemExit(f"error: {names} has no word for its value\nhint: give the option a metavar")
+    return names if parameter.is_flag else f"{names} {_cell(parameter.metavar)}"
 
 
 def _default(parameter: Any) -> str:
