@@ -12,13 +12,20 @@ def pytest_report_header():
     return f"mjolnir tests on {platform.python_implementation()} {platform.python_version()}, {platform.machine()}"
 
 
+@pytest.fixture(scope="session")
+def _font_cache(tmp_path_factory):
+    """matplotlib lists the fonts of a new home for seconds: once a session is enough."""
+    return tmp_path_factory.mktemp("fonts")
+
+
 @pytest.fixture(autouse=True)
-def _own_environment(tmp_path_factory, monkeypatch):
+def _own_environment(tmp_path_factory, monkeypatch, _font_cache):
     """No test reads or writes the user's git configuration or state folder."""
     home = tmp_path_factory.mktemp("home")
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("MPLCONFIGDIR", str(_font_cache))
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     for role in ("AUTHOR", "COMMITTER"):
