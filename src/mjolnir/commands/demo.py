@@ -43,12 +43,12 @@ def demo(
 
 def _experiment(root: Path, number: int, step: DemoStep) -> str:
     """Commit, evaluate, and obey the verdict. Returns a line for the end of the tour."""
-    from mjolnir.loop.demo import MAX_TRIES, champion_commit, commit_kernel, go_back, is_noisy, require_ending
+    from mjolnir.loop.demo import KERNEL, MAX_TRIES, champion_commit, commit_kernel, go_back, is_noisy, require_ending
 
     _say(f"\n{number}. {step.story}")
     start = champion_commit(root)
     change = commit_kernel(root, step)
-    _say(f"$ git commit -m {shlex.quote(step.hypothesis)}\n{change}")
+    _say(f"$ git commit -m {shlex.quote(step.hypothesis)} -- {KERNEL}\n{change}")
     if step.expected is None:
         _expect_refusal(root, step)
     else:

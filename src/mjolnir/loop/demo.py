@@ -26,7 +26,7 @@ MAX_TRIES = 3
 REFUSAL = "E_SAME_PROGRAM"
 KERNEL = TARGET_DEFAULTS[TARGET].kernel
 _FASTER = "examples/cpu_decode_tiled.py"
-_SHOWN_CHANGES = 6
+_SHOWN_CHANGES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
