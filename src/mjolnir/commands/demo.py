@@ -15,7 +15,7 @@ from mjolnir.errors import ExitCode, FindingsError, Interrupted, Refused
 if TYPE_CHECKING:
     from mjolnir.loop.demo import DemoStep
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(epilog="Example: mjolnir demo my-first-lab")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mjolnir.loop.doctor import Diagnosis
     from mjolnir.targets.protocol import Check
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(epilog="Example: mjolnir doctor --target cpu")

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.text import Text
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(epilog="Example: mjolnir new my-kernel")
