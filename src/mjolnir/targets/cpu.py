@@ -23,7 +23,7 @@ from mjolnir.targets.cpu_check import run_cases, seconds_since
 from mjolnir.targets.cpu_doctor import cpu_checks, find_missing
 from mjolnir.targets.cpu_gate import wait_for_quiet
 from mjolnir.targets.cpu_leg import Leg
-from mjolnir.targets.cpu_machine import choose_core, keep_off, read_fingerprint
+from mjolnir.targets.cpu_machine import choose_core, keep_off, raised_priority, read_fingerprint
 from mjolnir.targets.cpu_sweep import SweepRun, run_sweep
 from mjolnir.targets.protocol import (
     Check,
@@ -178,14 +178,15 @@ class _Visit:
         self.observe(Progress(stage="sweep", detail="waiting for a quiet core", done=0, total=1))
         self.gate = wait_for_quiet(self.core, wanted=request.gate)
         start = time.monotonic()
-        run = run_sweep(
-            pairs,
-            self.workload,
-            request,
-            seed=self.request.seed,
-            deadline=self._deadline(),
-            observe=self.observe,
-        )
+        with raised_priority(self.worker_pids):
+            run = run_sweep(
+                pairs,
+                self.workload,
+                request,
+                seed=self.request.seed,
+                deadline=self._deadline(),
+                observe=self.observe,
+            )
         self.seconds["sweep"] = seconds_since(start)
         self.sweep = _sweep_part(request, len(pairs), run)
         return dataclasses.replace(run.outcome(), cases=self.cases_done)

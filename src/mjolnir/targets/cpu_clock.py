@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mjolnir.core.model import Measurement
-from mjolnir.core.stats import trimmed_mean
+from mjolnir.core.stats import mean, stdev, trimmed_mean
 
 BLOCK_S = 0.12
 """Wanted length of a block. Shorter ones scatter more, longer ones catch more of the machine's slow drift."""
@@ -18,7 +18,10 @@ MIN_CALLS, MAX_CALLS = 2, 192
 WITNESS_SHARE = 0.85
 """A block whose worker had the CPU for less than this share of the wall clock was disturbed, and is measured again."""
 DIVERGED_SHARE = 0.7
-"""Below this share wall clock and witness tell different stories: the block cannot be used to decide anything."""
+"""Below this share wall clock and witness tell different stories."""
+SCATTER_LIMIT = 0.10
+"""Standard deviation of log(reference / candidate) between neighbouring blocks of one L: with diverged clocks and more
+scatter than this, the L decides nothing. Time slices that hit both legs alike cancel, and stay below it."""
 MAX_REPEATS = 4
 """At most so many an L and pair: on a machine that stays busy the run ends, and is called noisy."""
 
@@ -54,15 +57,27 @@ def summarise(length_tokens: int, blocks: Sequence[Sequence[Block]]) -> Measurem
     The ratio is the exponential of the trimmed mean of log(reference / candidate) over neighbouring blocks of all
     pairs; reference_us is the geomean of the reference's blocks, and candidate_us = reference_us / ratio.
     """
-    logs, references = [], []
+    references = [math.log(b.mean_us) for of_pair in blocks for b in of_pair if b.role == "reference"]
+    reference_us = math.exp(mean(references))
+    return Measurement(
+        length_tokens=length_tokens,
+        reference_us=reference_us,
+        candidate_us=reference_us / math.exp(trimmed_mean(log_ratios(blocks))),
+    )
+
+
+def log_ratios(blocks: Sequence[Sequence[Block]]) -> list[float]:
+    """log(reference / candidate) of each two neighbouring blocks of every pair."""
+    logs = []
     for of_pair in blocks:
         for first, second in zip(of_pair[0::2], of_pair[1::2], strict=True):
             by_role = {first.role: first.mean_us, second.role: second.mean_us}
             logs.append(math.log(by_role["reference"] / by_role["candidate"]))
-            references.append(math.log(by_role["reference"]))
-    reference_us = math.exp(sum(references) / len(references))
-    return Measurement(
-        length_tokens=length_tokens,
-        reference_us=reference_us,
-        candidate_us=reference_us / math.exp(trimmed_mean(logs)),
-    )
+    return logs
+
+
+def diverged_blocks(blocks: Sequence[Sequence[Block]]) -> int:
+    """How many blocks of one L cannot be trusted: 0 unless most have diverged and their ratios scatter."""
+    diverged = sum(b.has_diverged for of_pair in blocks for b in of_pair)
+    is_most = diverged * 2 > sum(len(of_pair) for of_pair in blocks)
+    return diverged if is_most and stdev(log_ratios(blocks)) > SCATTER_LIMIT else 0

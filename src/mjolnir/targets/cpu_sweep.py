@@ -19,7 +19,16 @@ from mjolnir.oracle.check import CheckResult
 from mjolnir.oracle.timed import TimedInputs, timed_inputs
 from mjolnir.oracle.timed_attention import attend_timed
 from mjolnir.sandbox.process import ReplyKind
-from mjolnir.targets.cpu_clock import ABBA_ROUNDS, MAX_CALLS, MAX_REPEATS, MIN_CALLS, Block, block_calls, summarise
+from mjolnir.targets.cpu_clock import (
+    ABBA_ROUNDS,
+    MAX_CALLS,
+    MAX_REPEATS,
+    MIN_CALLS,
+    Block,
+    block_calls,
+    diverged_blocks,
+    summarise,
+)
 from mjolnir.targets.cpu_leg import Leg
 from mjolnir.targets.cpu_timed_leg import MAX_IDLE_CPU_S, TimedLeg
 from mjolnir.targets.protocol import Observe, Progress, SweepRequest
@@ -45,17 +54,21 @@ class SweepRun:
         if self.failure is not None:
             return self.failure
         measurements = tuple(summarise(length, of_pairs) for length, of_pairs in sorted(self.blocks.items()))
-        return Measured(sweep=Sweep(measurements=measurements), unsteady=self._unsteady())
+        return Measured(sweep=Sweep(measurements=measurements), unsteady=self._unsteady(), notes=self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
+        """What a reader of the row should know of the machine's state; nothing on a quiet one."""
+        disturbed = ", ".join(f"{length_label(n)} ({count})" for n, count in sorted(self.disturbed.items()))
+        return (f"other load took CPU time from timed blocks at {disturbed}",) if disturbed else ()
 
     def _unsteady(self) -> str:
         if self.idle_cpu_s > MAX_IDLE_CPU_S:
             return f"the kernel's process worked {self.idle_cpu_s:.2f} s of CPU time while it was not called"
         for length, of_pairs in sorted(self.blocks.items()):
-            blocks = [block for of_pair in of_pairs for block in of_pair]
-            diverged = sum(block.has_diverged for block in blocks)
-            if diverged * 2 > len(blocks):
+            diverged = diverged_blocks(of_pairs)
+            if diverged:
                 label = length_label(length)
-                return f"at {label} other load took the CPU from {diverged} of {len(blocks)} timed blocks"
+                return f"at {label} other load took the CPU from {diverged} timed blocks, and their ratios scatter"
         return ""
 
     def document(self) -> dict[str, Any]:
