@@ -92,6 +92,10 @@ def test_every_command_and_option_has_help_and_every_command_an_example(path):
     assert not lacking
 
 
+def test_no_command_offers_options_that_are_not_its_own():
+    assert not [path for path, c in COMMANDS.items() if any("completion" in p.name for p in c.params)]
+
+
 @pytest.mark.parametrize("path", COMMANDS)
 @pytest.mark.parametrize("word", ["-h", "--help"])
 def test_the_help_of_every_command_works(path, word, mjolnir):
