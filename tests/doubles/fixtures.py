@@ -1,10 +1,11 @@
-"""The fixtures that tests of the loop share: `from doubles.fixtures import research  # noqa: F401`."""
+"""The fixtures that tests of the loop share. A test file asks for them with pytest_plugins = ("doubles.fixtures",)."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
+
 from doubles.research import SCRIPTED, Research
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ IGNORED = """\
 def kernel_text(speedup=1.0, outcome="measured", extra=""):
     """A kernel that the scripted target understands; two speedups are two programs, since decode uses the constants."""
     constants = f"SPEEDUP = {speedup!r}\nOUTCOME = {outcome!r}\n{extra}\n"
-    return f"import numpy as np\n\n{constants}\ndef decode(*args, out):\n    out[0] = np.array([SPEEDUP, OUTCOME])\n"
+    body = "    values = [SPEEDUP, OUTCOME]\n    out[0] = np.array(values)\n"
+    return f"import numpy as np\n\n{constants}\ndef decode(*args, out):\n{body}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,10 +150,42 @@ class Research:
         return [json.loads(line) for line in self.ledger.read_text().splitlines()] if self.ledger.exists() else []
 
 
-def make_hold(research, stage):
-    """Make the scripted device wait at `stage`. Opening the returned pipe for writing waits until it is there."""
-    fifo = research.root.parent / f"{research.root.name}-{stage}.fifo"
-    if not fifo.exists():
-        os.mkfifo(fifo)
-    research.machine(hold={stage: str(fifo)})
-    return fifo
+class Hold:
+    """A process of the command line that waits at a stage of its measurement until `go`."""
+
+    PATIENCE_S = 60
+
+    def __init__(self, research: Research, stage: str, *words: str) -> None:
+        pipes = [research.root.parent / f"{research.root.name}-{stage}-{name}.fifo" for name in ("reached", "go")]
+        for pipe in pipes:
+            if not pipe.exists():
+                os.mkfifo(pipe)
+        research.machine(hold={stage: [str(pipe) for pipe in pipes]})
+        # For reading and writing: opening waits for nobody, so a process that dies early does not stop the test.
+        self._reached, self._go = (os.open(pipe, os.O_RDWR) for pipe in pipes)
+        self.process = research.spawn(*(words or ("autoresearch", "evaluate", "-m", "held", "--json")))
+        if not select.select([self._reached], [], [], self.PATIENCE_S)[0]:
+            self.process.kill()
+            raise AssertionError(f"it never reached {stage}: {self.process.communicate()}")
+        os.read(self._reached, 1)
+
+    def go(self):
+        """Let it go on, and wait for its end."""
+        os.write(self._go, b"x")
+        return self.end()
+
+    def signal(self, number):
+        """Send a signal, and wait for its end."""
+        self.process.send_signal(number)
+        return self.end()
+
+    def end(self):
+        for pipe in (self._reached, self._go):
+            os.close(pipe)
+        return end_of(self.process)
+
+
+def end_of(process) -> Said:
+    """What a process said, when it has ended."""
+    out, err = process.communicate(timeout=Hold.PATIENCE_S)
+    return Said(code=process.returncode, out=out, err=err)

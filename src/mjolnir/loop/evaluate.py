@@ -9,7 +9,7 @@ from mjolnir.core.model import Crashed, Experiment, Status
 from mjolnir.errors import MjolnirError, Refused
 from mjolnir.loop.advice import Next, advise
 from mjolnir.loop.guard import Candidate, guard
-from mjolnir.loop.interrupt import Interruption, interruptible
+from mjolnir.loop.interrupt import Interruption
 from mjolnir.loop.judgement import judge_outcome
 from mjolnir.loop.leftover import report_leftover
 from mjolnir.loop.measure import Visit, save_documents, visit_target
@@ -47,28 +47,27 @@ class Evaluation:
     log: str | None = None
 
 
-def evaluate(cwd: Path, request: Request, around: Surroundings) -> Evaluation:
+def evaluate(cwd: Path, request: Request, around: Surroundings, interruption: Interruption) -> Evaluation:
     """Evaluate HEAD of the run that is checked out around `cwd`.
 
-    Raises Refused before anything ran (see guard.guard), UsageFault, EnvironmentFault when nothing was measured,
-    KeyboardInterrupt; in each case without a row. From the moment the row is written, a signal no longer interrupts.
+    Raises Refused before anything ran (see guard.guard), UsageFault, EnvironmentFault when nothing was measured; in
+    each case without a row. Before the row is written `interruption` is closed: from then on a signal ends nothing.
     """
-    with interruptible() as interruption:
+    run = open_run(cwd, around.notice)
+    settle_terms(run.config, run.state.target, request.wishes)
+    report_leftover(run.git.root, around)
+    guard(run, again=request.again)
+    target = load_target(run.state.target, run.config)
+    target.preflight()
+    start_s = around.elapsed_s()
+    with device_lock(target.name, lambda pid: around.notice(_queue_text(target.name, pid))):
+        queue_s = around.elapsed_s() - start_s
+        # Another evaluation may have changed the ledger meanwhile, and a person the repository.
         run = open_run(cwd, around.notice)
-        settle_terms(run.config, run.state.target, request.wishes)
-        report_leftover(run.git.root, around)
-        guard(run, again=request.again)
-        target = load_target(run.state.target, run.config)
-        target.preflight()
-        start_s = around.elapsed_s()
-        with device_lock(target.name, lambda pid: around.notice(_queue_text(target.name, pid))):
-            queue_s = around.elapsed_s() - start_s
-            # Another evaluation may have changed the ledger meanwhile, and a person the repository.
-            run = open_run(cwd, around.notice)
-            candidate = guard(run, again=request.again, is_thorough=True)
-            terms = _settle(run, candidate, request.wishes)
-            job = _Job(run, target, candidate, terms, request, around, interruption)
-            return job.run_it(start_s=start_s, queue_s=queue_s)
+        candidate = guard(run, again=request.again, is_thorough=True)
+        terms = _settle(run, candidate, request.wishes)
+        job = _Job(run, target, candidate, terms, request, around, interruption)
+        return job.run_it(start_s=start_s, queue_s=queue_s)
 
 
 def _queue_text(device: str, pid: int | None) -> str:

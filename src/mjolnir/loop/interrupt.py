@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+from mjolnir.errors import Interrupted
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -31,22 +33,32 @@ class Interruption:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Interruption]:
-    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt inside the block, unless the block has closed the door.
+    """SIGINT, SIGTERM and SIGHUP end the block with Interrupted, unless the block has closed the door.
 
-    (No exception of ours: a library that catches Exception in the middle of its work must not swallow it.)
-    A signal that was ignored when the command started (nohup, a background job) stays ignored. Outside the main thread
-    Python has no signal handlers, and nothing changes.
+    Inside the block they are a KeyboardInterrupt: a library that catches Exception in the middle of its work must not
+    swallow it. A signal that was ignored when the command started (nohup, a background job) stays ignored. Outside the
+    main thread Python has no signal handlers, and nothing changes.
     """
     interruption = Interruption()
+    try:
+        with _handled(interruption):
+            yield interruption
+    except KeyboardInterrupt:
+        raise Interrupted from None
+
+
+@contextlib.contextmanager
+def _handled(interruption: Interruption) -> Iterator[None]:
+    """The handlers are in place while the block runs."""
     if threading.current_thread() is not threading.main_thread():
-        yield interruption
+        yield
         return
     former = {s: signal.getsignal(s) for s in _SIGNALS}
     taken = [s for s in _SIGNALS if former[s] not in (signal.SIG_IGN, None)]
     try:
         for number in taken:
             signal.signal(number, interruption.handle)
-        yield interruption
+        yield
     finally:
         for number in taken:
             signal.signal(number, former[number])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from mjolnir.core.model import Experiment
 from mjolnir.errors import MjolnirError
@@ -33,8 +34,7 @@ class Findings:
 
 def make_row(state: RunState, terms: Terms, words: Words, found: Findings, ts: str) -> Experiment:
     """The row without what the ledger adds: id, prev and hash."""
-    candidate, judged, champion = found.candidate, found.judged, found.candidate.champion
-    verdict = judged.verdict
+    candidate, judged, verdict = found.candidate, found.judged, found.judged.verdict
     return Experiment(
         id=0,
         ts=ts,
@@ -43,7 +43,6 @@ def make_row(state: RunState, terms: Terms, words: Words, found: Findings, ts: s
         status=verdict.status,
         reason=verdict.reason,
         score=judged.score,
-        best_before=champion.score if champion is not None else None,
         min_gain=terms.min_gain,
         correctness=judged.correctness,
         per_L=judged.per_length,
@@ -61,8 +60,7 @@ def make_row(state: RunState, terms: Terms, words: Words, found: Findings, ts: s
         parent_full=candidate.parent,
         kernel_blob=candidate.blob.sha,
         program_hash=candidate.program,
-        champion_id=champion.id if champion is not None else None,
-        champion_commit=(champion.commit_full or champion.commit) if champion is not None else None,
+        **_champion_keys(candidate.champion),
         rule=verdict.rule,
         params=_params(terms, found),
         judge={"status": judged.seed.status.value, "reason": judged.seed.reason},
@@ -74,6 +72,13 @@ def make_row(state: RunState, terms: Terms, words: Words, found: Findings, ts: s
         codes=list(judged.codes),
         notes=[*candidate.notes, *found.notes],
     )
+
+
+def _champion_keys(champion: Experiment | None) -> dict[str, Any]:
+    """What the row was judged against."""
+    if champion is None:
+        return {}
+    return {"best_before": champion.score, "champion_id": champion.id, "champion_commit": champion.commit_full}
 
 
 def _params(terms: Terms, found: Findings) -> dict[str, object]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from mjolnir.core.model import Crashed, Experiment, Measured, Status
 from mjolnir.errors import EnvironmentFault, FindingsError
 from mjolnir.loop.guard import require_imports
-from mjolnir.loop.interrupt import interruptible
+from mjolnir.loop.interrupt import Interruption
 from mjolnir.loop.judgement import describe_failure, judge_outcome
 from mjolnir.loop.leftover import report_leftover
 from mjolnir.loop.measure import Visit, visit_target
@@ -19,7 +19,7 @@ from mjolnir.loop.start_write import BASELINE_TEXT, Baseline, baseline_terms, wr
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.store.device_lock import device_lock
 from mjolnir.store.run_state import RunState
-from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest, Target, load_target
+from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest
 
 MAX_TRIES = 3
 """Measurements of the baseline on a machine that is not quiet; every later verdict stands on this one."""
@@ -33,53 +33,51 @@ class Started:
     row: Experiment | None
 
 
-def start_run(cwd: Path, request: StartRequest, around: Surroundings) -> Started:
+def start_run(cwd: Path, request: StartRequest, around: Surroundings, interruption: Interruption) -> Started:
     """Make the branch, the frozen configuration and the ledger of a run, with its baseline unless it is not wanted.
 
     Raises UsageFault and Refused before anything ran (see start_checks.plan_run), EnvironmentFault when nothing could
-    be measured, FindingsError E_BASELINE when the starting kernel is wrong or does not run, KeyboardInterrupt. In each
-    case branch, ledger and state are as they were; from the moment the run is written down a signal does not interrupt.
+    be measured, FindingsError E_BASELINE when the starting kernel is wrong or does not run. In each case branch, ledger
+    and state are as they were. Before the run is written down `interruption` is closed.
     """
-    with interruptible() as interruption:
-        plan = plan_run(cwd, request)
-        if is_tool_inside(plan.git.root):
-            around.notice(
-                "mjolnir is installed INSIDE this repository: whoever edits it can change its own judge. "
-                "Install it outside, and work in a repository of its own (mjolnir new DIR)"
-            )
-        report_leftover(plan.git.root, around)
-        notes = require_imports(plan.blob, plan.section.kernel, plan.target)
-        target = load_target(plan.target, plan.config)
-        target.preflight()
-        baseline = _measure(plan, target, around) if request.with_baseline else None
-        require_unchanged(plan)
-        interruption.close()
-        state, row = write_run(plan, notes, baseline, around)
+    plan = plan_run(cwd, request)
+    if is_tool_inside(plan.git.root):
+        around.notice(
+            "mjolnir is installed INSIDE this repository: whoever edits it can change its own judge. "
+            "Install it outside, and work in a repository of its own (mjolnir new DIR)"
+        )
+    report_leftover(plan.git.root, around)
+    notes = require_imports(plan.blob, plan.section.kernel, plan.target)
+    plan.device.preflight()
+    baseline = _measure(plan, around) if request.with_baseline else None
+    require_unchanged(plan)
+    interruption.close()
+    state, row = write_run(plan, notes, baseline, around)
     return Started(state=state, row=row)
 
 
-def _measure(plan: Plan, target: Target, around: Surroundings) -> Baseline:
+def _measure(plan: Plan, around: Surroundings) -> Baseline:
     start_s = around.elapsed_s()
 
     def tell_of_queue(pid: int | None) -> None:
         holder = f"process {pid}" if pid is not None else "another process"
-        around.notice(f"{holder} is measuring on {target.name}: waiting for it (Ctrl-C gives up)")
+        around.notice(f"{holder} is measuring on {plan.target}: waiting for it (Ctrl-C gives up)")
 
-    with device_lock(target.name, tell_of_queue):
+    with device_lock(plan.device.name, tell_of_queue):
         queue_s = around.elapsed_s() - start_s
         name = f"{plan.tag}-{around.now():%Y%m%dT%H%M%S}-baseline"
         flight = in_flight(plan.git.root, name=name, commit=plan.base_commit, hypothesis=BASELINE_TEXT, around=around)
         with flight as (_, observe):
-            visit = _visit_until_steady(plan, target, replace(around, observe=observe))
+            visit = _visit_until_steady(plan, replace(around, observe=observe))
     return Baseline(visit=visit, queue_s=queue_s, total_s=around.elapsed_s() - start_s)
 
 
-def _visit_until_steady(plan: Plan, target: Target, around: Surroundings) -> Visit:
+def _visit_until_steady(plan: Plan, around: Surroundings) -> Visit:
     """Raises FindingsError when the kernel is at fault, EnvironmentFault when the machine is."""
     why = ""
     for tries_left in reversed(range(MAX_TRIES)):
         visit = visit_target(
-            target,
+            plan.device,
             KernelSource(blob=plan.blob.data, name=plan.section.kernel, origin=plan.base_commit),
             check=CheckRequest(),
             sweep=SweepRequest(lengths=plan.section.lengths),

@@ -16,7 +16,7 @@ from mjolnir.store.git_objects import Blob
 from mjolnir.store.ledger_files import LEDGER, ledger_files, ledger_owner
 from mjolnir.store.run_state import list_tags
 from mjolnir.store.tag import branch_of, require_tag
-from mjolnir.targets.protocol import resolve_target_name
+from mjolnir.targets.protocol import Target, load_target, resolve_target_name
 
 MAX_NAMED_BRANCHES = 8
 RULES = ("seed",)
@@ -50,14 +50,15 @@ class Plan:
     target: str
     config: Config
     section: TargetSection
+    device: Target
     blob: Blob
 
 
 def plan_run(cwd: Path, request: StartRequest) -> Plan:
     """What `init` will do. Nothing is written.
 
-    Raises UsageFault (tag, options), ConfigFault, and Refused: E_REPOSITORY, E_NO_COMMITS, E_GIT_REPLACE, E_BRANCH,
-    E_RUN, E_LEDGER, E_STALE_LOCK, E_CONFIG, E_NOT_REGULAR, E_DIRTY.
+    Raises UsageFault (tag, options), ConfigFault, EnvironmentFault (git, target), and Refused: E_REPOSITORY,
+    E_NO_COMMITS, E_GIT_REPLACE, E_BRANCH, E_RUN, E_LEDGER, E_STALE_LOCK, E_CONFIG, E_NOT_REGULAR, E_DIRTY.
     """
     tag = require_tag(request.tag)
     _require_options(request)
@@ -72,11 +73,8 @@ def plan_run(cwd: Path, request: StartRequest) -> Plan:
     _require_no_lock(git)
     config = _config_of(git, request.base, base_commit)
     target = resolve_target_name(request.target or config.run.target)
-    section = config.targets.get(target)
-    if section is None:
-        raise ConfigFault(
-            f"{CONFIG_NAME} has no [targets.{target}]", f"add [targets.{target}] with its kernel and lengths"
-        )
+    device = load_target(target, config)
+    section = _section_of(config, target)
     plan = Plan(
         git=git,
         tag=tag,
@@ -89,6 +87,7 @@ def plan_run(cwd: Path, request: StartRequest) -> Plan:
         target=target,
         config=config,
         section=section,
+        device=device,
         blob=git.read_blob(base_commit, section.kernel),
     )
     _require_clean(plan)

@@ -10,7 +10,8 @@ kernel   SPEEDUP = 1.2 or {128: 1.2, 1024: 1.1}   reference time / candidate tim
 machine  {"reference": {"128": 1.5}}              factors of the reference's time
          {"unsteady": "why"}                      the numbers are not to be trusted
          {"fault": "no device answers"}           preflight raises EnvironmentFault
-         {"hold": {"sweep": "/a/fifo"}}           wait at that stage (preflight, correctness, sweep) for a word in the pipe
+         {"hold": {"sweep": ["a", "b"]}}          at that stage (preflight, correctness, sweep) write a byte to the
+                                                  pipe a and wait for one from the pipe b
 """
 
 from __future__ import annotations
@@ -98,10 +99,13 @@ def constants(blob: bytes) -> dict[str, Any]:
 
 
 def _hold(stage: str) -> None:
-    """Meet the test at a named pipe: opening it waits for the test, reading it waits for the test's word."""
-    fifo = machine().get("hold", {}).get(stage)
-    if fifo:
-        with open(fifo, "rb") as pipe:
+    """Meet the test at two named pipes: say that the stage is reached, wait for the test's word."""
+    pipes = machine().get("hold", {}).get(stage)
+    if pipes:
+        reached, go = pipes
+        with open(reached, "wb") as pipe:
+            pipe.write(b"x")
+        with open(go, "rb") as pipe:
             pipe.read(1)
 
 
@@ -146,8 +150,12 @@ def _sweep(script: dict[str, Any], request: TargetRequest) -> tuple[dict[str, An
         for role in ("reference", "candidate")
     ]
     part = {
-        "params": {"lengths": list(request.sweep.lengths), "iters": request.sweep.iters, "gate": request.sweep.gate,
-                   "batch_calls": {str(n): BATCH_CALLS for n in request.sweep.lengths}},
+        "params": {
+            "lengths": list(request.sweep.lengths),
+            "iters": request.sweep.iters,
+            "gate": request.sweep.gate,
+            "batch_calls": {str(n): BATCH_CALLS for n in request.sweep.lengths},
+        },
         "series": series,
         "cases": [],
         "summary": {"score": measurements[0].speedup},

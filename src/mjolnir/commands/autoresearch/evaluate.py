@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from mjolnir.loop.evaluate import Evaluation
+    from mjolnir.loop.evaluate import Evaluation, Request
+    from mjolnir.loop.interrupt import Interruption
 
 app = typer.Typer()
 
@@ -41,24 +42,29 @@ def evaluate(
     Exit 0 whatever the verdict; 4 when it is refused before anything runs; 2 when nothing could be measured. Options
     may only be stricter than what the run froze.
     """
-    from mjolnir.loop.chart_refresh import refresh_chart
     from mjolnir.loop.evaluate import Request
-    from mjolnir.loop.evaluate import evaluate as evaluate_head
-    from mjolnir.loop.surroundings import Surroundings
+    from mjolnir.loop.interrupt import interruptible
     from mjolnir.loop.terms import Wishes
     from mjolnir.loop.words import make_words
+
+    words = make_words(_read_stdin() if text == "-" else text, agent=agent, sources=sources)
+    wishes = Wishes(target=target, min_gain=min_gain, lengths=lengths, iters=iters, gate=gate)
+    request = Request(words=words, wishes=wishes, again=again, apply=apply)
+    with interruptible() as interruption:
+        _evaluate(request, interruption, as_json=as_json)
+
+
+def _evaluate(request: Request, interruption: Interruption, *, as_json: bool) -> None:
+    from mjolnir.loop.chart_refresh import refresh_chart
+    from mjolnir.loop.evaluate import evaluate as evaluate_head
+    from mjolnir.loop.surroundings import Surroundings
     from mjolnir.render.console import notice, output, print_json
     from mjolnir.render.progress import show_progress
     from mjolnir.render.verdict import verdict_text
 
-    words = make_words(_read_stdin() if text == "-" else text, agent=agent, sources=sources)
-    wishes = Wishes(target=target, min_gain=min_gain, lengths=lengths, iters=iters, gate=gate)
     with show_progress("evaluating") as observe:
-        done = evaluate_head(
-            Path.cwd(),
-            Request(words=words, wishes=wishes, again=again, apply=apply),
-            Surroundings(notice=notice, observe=observe),
-        )
+        around = Surroundings(notice=notice, observe=observe)
+        done = evaluate_head(Path.cwd(), request, around, interruption)
     if as_json:
         print_json(_answer(done))
     else:

@@ -30,6 +30,7 @@ def init(
     machine cannot measure it. Files with other uncommitted changes are left alone.
     """
     from mjolnir.loop.chart_refresh import refresh_chart
+    from mjolnir.loop.interrupt import interruptible
     from mjolnir.loop.start import start_run
     from mjolnir.loop.start_checks import StartRequest
     from mjolnir.loop.surroundings import Surroundings
@@ -37,11 +38,12 @@ def init(
     from mjolnir.render.progress import show_progress
 
     request = StartRequest(tag=tag, base=base, with_baseline=baseline, rule=rule, sandbox=sandbox, target=target)
-    with show_progress(f"baseline of {tag}") as observe:
-        started = start_run(Path.cwd(), request, Surroundings(notice=notice, observe=observe))
-    output(_block(started))
-    if started.row is not None:
-        refresh_chart(Path.cwd())
+    with interruptible() as interruption:
+        with show_progress(f"baseline of {tag}") as observe:
+            started = start_run(Path.cwd(), request, Surroundings(notice=notice, observe=observe), interruption)
+        output(_block(started))
+        if started.row is not None:
+            refresh_chart(Path.cwd())
 
 
 def _block(started: Started) -> Text:

@@ -1,0 +1,354 @@
+"""What `evaluate` refuses before anything runs: exit 4, no row, a code, and a command that mends it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from doubles.research import CONFIG, KERNEL, kernel_text
+
+pytest_plugins = ("doubles.fixtures",)
+
+
+@pytest.fixture
+def lab(research):
+    return research.started()
+
+
+def refused(lab, code, *words, text="an idea"):
+    """Evaluate; it must be refused with `code` and leave everything as it was. Returns the error object's answer."""
+    before = lab.state()
+    said = lab.evaluate(text, *words)
+    assert (said.code, said.json and said.json["error"]["code"]) == (4, code), said.err
+    assert said.json["error"]["message"]
+    assert said.json["error"]["hint"]
+    assert said.json["schema"] == "mjolnir.evaluate/1"
+    assert lab.state() == before
+    assert not lab.inflight.exists()
+    return said.json
+
+
+def type_hint(lab, command):
+    """Do what a hint says, in a shell as a person would."""
+    subprocess.run(["sh", "-c", command], cwd=lab.root, check=True, capture_output=True)
+
+
+def test_the_same_commit_is_refused_with_the_first_row_as_the_answer(lab):
+    lab.commit(speedup=1.01)
+    first = lab.evaluate("small").json
+    answer = refused(lab, "E_SAME_PROGRAM")
+    assert answer["first"]["id"] == first["id"] == 2
+    assert (answer["first"]["status"], answer["first"]["score"]) == ("discard", first["score"])
+    assert "#2" in answer["error"]["message"]
+    assert "--again" in answer["error"]["hint"]
+
+
+def test_comments_layout_and_local_names_make_no_other_program(lab):
+    lab.commit(speedup=1.2)
+    lab.evaluate()
+    text = kernel_text(speedup=1.2).replace("values", "numbers").replace("1.2", "1.2  # new, really")
+    lab.commit(text + "\n\n# faster now\n")
+    assert refused(lab, "E_SAME_PROGRAM")["first"]["status"] == "keep"
+
+
+def test_the_champion_itself_is_the_same_program(lab):
+    assert refused(lab, "E_SAME_PROGRAM")["first"]["status"] == "baseline"
+
+
+def test_a_discarded_program_is_measured_once_more_on_request_and_never_a_third_time(lab):
+    lab.commit(speedup=1.01)
+    lab.evaluate()
+    second = lab.evaluate("again", "--again")
+    assert (second.code, second.json["attempt"], second.json["status"]) == (0, 2, "discard")
+    assert refused(lab, "E_BUDGET", "--again")["first"]["id"] == 2
+    refused(lab, "E_SAME_PROGRAM")
+
+
+def test_a_second_measurement_may_be_kept_but_not_measured_a_third_time(lab):
+    lab.machine(reference={"128": 1.3, "1024": 1.3})
+    lab.commit(speedup={128: 1.3, 1024: 1.3, 4096: 1.0, 16384: 1.0})
+    assert lab.evaluate().json["status"] == "discard", "the two that gained were set aside"
+    lab.machine()
+    second = lab.evaluate("again", "--again").json
+    assert (second["status"], second["attempt"]) == ("keep", 2)
+    refused(lab, "E_BUDGET", "--again")
+
+
+def test_a_wrong_program_is_never_measured_again(lab):
+    lab.commit(outcome="incorrect")
+    lab.evaluate()
+    assert refused(lab, "E_SAME_PROGRAM", "--again")["first"]["rule"] == "incorrect"
+
+
+def test_an_invalid_program_is_never_measured_again(lab):
+    lab.commit(outcome="E_STATE")
+    lab.evaluate()
+    refused(lab, "E_SAME_PROGRAM", "--again")
+
+
+def test_a_crash_may_be_the_machines_and_is_measured_once_more(lab):
+    lab.commit(outcome="crash")
+    lab.evaluate()
+    refused(lab, "E_SAME_PROGRAM")
+    assert lab.evaluate("again", "--again").json["attempt"] == 2
+
+
+def test_noisy_measurements_do_not_use_up_the_budget(lab):
+    lab.machine(unsteady="busy")
+    lab.commit(speedup=1.01)
+    assert [lab.evaluate().json["attempt"] for _ in range(3)] == [1, 2, 3]
+    lab.machine()
+    assert lab.evaluate().json["status"] == "discard"
+    assert lab.evaluate("again", "--again").json["attempt"] == 5
+    refused(lab, "E_BUDGET", "--again")
+
+
+def test_an_uncommitted_kernel_is_refused(lab):
+    lab.write(KERNEL, kernel_text(speedup=1.2))
+    answer = refused(lab, "E_DIRTY")
+    assert "git commit" in answer["error"]["hint"]
+
+
+def test_a_staged_kernel_is_refused(lab):
+    lab.write(KERNEL, kernel_text(speedup=1.2))
+    lab.git("add", KERNEL)
+    refused(lab, "E_DIRTY")
+
+
+def test_a_deleted_kernel_in_the_work_tree_is_refused(lab):
+    (lab.root / KERNEL).unlink()
+    refused(lab, "E_DIRTY")
+
+
+def test_other_uncommitted_files_do_not_matter(lab):
+    lab.commit(speedup=1.2)
+    lab.write("research/program.md", "edited\n")
+    lab.write("notes.txt", "untracked\n")
+    assert lab.evaluate().json["status"] == "keep"
+    assert (lab.root / "research/program.md").read_text() == "edited\n"
+
+
+@pytest.mark.parametrize(
+    "path", ["helper.py", "src/kernel_helper.py", "opencode.json", ".opencode/agent/x.md", ".gitignore"]
+)
+def test_a_commit_that_touches_another_file_is_refused_and_names_it(lab, path):
+    lab.write(path, "x = 1\n")
+    lab.git("add", "-f", "--", path)
+    lab.commit(speedup=1.2)
+    answer = refused(lab, "E_OTHER_FILES")
+    assert path in answer["error"]["message"]
+
+
+def test_a_file_touched_and_put_back_is_still_in_the_history(lab):
+    lab.write("helper.py", "x = 1\n")
+    lab.git("add", "helper.py")
+    lab.git("commit", "-qm", "helper")
+    lab.git("rm", "-q", "helper.py")
+    lab.git("commit", "-qm", "no helper")
+    lab.commit(speedup=1.2)
+    refused(lab, "E_OTHER_FILES")
+
+
+def test_the_hint_for_another_file_mends_it(lab):
+    lab.write("helper.py", "x = 1\n")
+    lab.git("add", "helper.py")
+    lab.commit(speedup=1.2)
+    hint = refused(lab, "E_OTHER_FILES")["error"]["hint"]
+    type_hint(lab, hint.partition(": ")[2])
+    assert lab.evaluate().json["status"] == "keep"
+    assert (lab.root / "helper.py").exists(), "the other change is still there, uncommitted"
+
+
+def test_an_allowed_file_may_change_and_is_noted(lab):
+    lab.write("research/program.md", "other goals\n")
+    lab.git("commit", "-qam", "programme")
+    lab.commit(speedup=1.2)
+    row = lab.evaluate().json
+    assert row["status"] == "keep"
+    assert "research/program.md changed since the champion" in row["notes"]
+
+
+def test_a_merge_that_brings_other_files_is_refused(lab):
+    lab.git("switch", "-qc", "side", "main")
+    lab.write("side.py", "x = 1\n")
+    lab.git("add", "side.py")
+    lab.git("commit", "-qm", "side")
+    lab.git("switch", "-q", "autoresearch/oct11")
+    lab.commit(speedup=1.2)
+    lab.git("merge", "-q", "--no-edit", "side")
+    refused(lab, "E_OTHER_FILES")
+
+
+def test_a_detached_head_is_refused_with_the_branch_to_switch_to(lab):
+    lab.git("switch", "-q", "--detach")
+    assert "git switch autoresearch/oct11" in refused(lab, "E_LINEAGE")["error"]["hint"]
+
+
+def test_another_branch_is_refused_with_the_branch_to_switch_to(lab):
+    lab.git("switch", "-q", "main")
+    assert "git switch autoresearch/oct11" in refused(lab, "E_RUN")["error"]["hint"]
+
+
+def test_without_a_run_the_hint_is_init(research):
+    assert "autoresearch init" in refused(research, "E_RUN")["error"]["hint"]
+
+
+def test_a_branch_that_left_the_champion_behind_is_refused_and_the_hint_mends_it(lab):
+    base = lab.head()
+    champion = lab.commit(speedup=1.2)
+    lab.evaluate()
+    lab.git("reset", "-q", "--hard", base)
+    lab.commit(speedup=1.5)
+    hint = refused(lab, "E_LINEAGE")["error"]["hint"]
+    assert champion in hint
+    type_hint(lab, hint.partition(" (")[0])
+    assert lab.evaluate().json["status"] == "keep"
+
+
+def test_an_amended_champion_is_refused(lab):
+    lab.commit(speedup=1.2)
+    lab.evaluate()
+    lab.write(KERNEL, kernel_text(speedup=1.5))
+    lab.git("commit", "-qa", "--amend", "-m", "amended")
+    refused(lab, "E_LINEAGE")
+
+
+def test_replace_refs_are_refused(lab):
+    first = lab.head()
+    second = lab.commit(speedup=1.2)
+    lab.git("replace", second, first)
+    refused(lab, "E_GIT_REPLACE")
+
+
+@pytest.mark.parametrize("line", ["import socket", "from os import path", "import helper", "import numpy.ctypeslib"])
+def test_an_import_outside_the_allow_list_is_refused_with_its_line(lab, line):
+    lab.commit(f"import math\n{line}\n" + kernel_text(speedup=1.2))
+    assert "line 2" in refused(lab, "E_IMPORT")["error"]["message"]
+
+
+def test_a_symbolic_link_is_no_kernel(lab):
+    lab.write("src/other.py", kernel_text(speedup=2.0))
+    (lab.root / KERNEL).unlink()
+    (lab.root / KERNEL).symlink_to("other.py")
+    lab.git("add", KERNEL)
+    lab.git("commit", "-qm", "link")
+    refused(lab, "E_NOT_REGULAR")
+
+
+def test_an_executable_kernel_is_refused(lab):
+    (lab.root / KERNEL).chmod(0o755)
+    lab.git("commit", "-qam", "executable")
+    refused(lab, "E_NOT_REGULAR")
+
+
+def test_a_kernel_that_is_gone_from_the_commit_is_refused(lab):
+    lab.git("rm", "-q", KERNEL)
+    lab.git("commit", "-qm", "gone")
+    refused(lab, "E_NOT_REGULAR")
+
+
+def test_a_kernel_of_ten_megabytes_is_refused(lab):
+    lab.commit(kernel_text(speedup=1.2) + "#" * 10_000_000)
+    refused(lab, "E_NOT_REGULAR")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--min-gain", "0.001"), ("--ls", "256"), ("--target", "cpu"), ("--iters", "1")],
+    ids=lambda words: words[0],
+)
+def test_a_laxer_option_is_refused(lab, words):
+    lab.commit(speedup=1.2)
+    refused(lab, "E_CONFIG", *words)
+
+
+def test_an_edited_configuration_is_refused(lab):
+    lab.write("mjolnir.toml", CONFIG.replace("0.05", "0.0"))
+    lab.commit(speedup=1.2)
+    answer = refused(lab, "E_CONFIG")
+    assert "mjolnir autoresearch init" in answer["error"]["hint"]
+
+
+def test_a_committed_configuration_is_refused(lab):
+    lab.write("mjolnir.toml", CONFIG.replace("0.05", "0.0"))
+    lab.git("commit", "-qam", "laxer")
+    lab.commit(speedup=1.2)
+    refused(lab, "E_CONFIG")
+
+
+def test_a_committed_comment_in_the_configuration_is_refused_as_another_file(lab):
+    lab.write("mjolnir.toml", CONFIG + "# a comment\n")
+    lab.git("commit", "-qam", "comment")
+    lab.commit(speedup=1.2)
+    refused(lab, "E_OTHER_FILES")
+
+
+def test_hooks_and_comments_in_the_work_trees_configuration_decide_nothing(lab):
+    lab.write("mjolnir.toml", CONFIG + '# a comment\n[hooks]\non_keep = "true"\n')
+    lab.commit(speedup=1.2)
+    assert lab.evaluate().json["status"] == "keep"
+
+
+def test_an_unreadable_configuration_is_exit_2(lab):
+    lab.write("mjolnir.toml", "[run\n")
+    lab.commit(speedup=1.2)
+    said = lab.evaluate()
+    assert (said.code, said.json["error"]["code"]) == (2, "E_CONFIG")
+
+
+def test_an_edited_frozen_configuration_is_refused(lab):
+    path = lab.root / ".git/mjolnir/oct11/run.json"
+    state = json.loads(path.read_text())
+    path.write_text(json.dumps(state | {"min_gain": 0.0, "kernel": "research/program.md"}))
+    lab.commit(speedup=1.2)
+    refused(lab, "E_CONFIG")
+
+
+def test_another_harness_is_refused(lab, monkeypatch):
+    lab.commit(speedup=1.2)
+    monkeypatch.setattr("mjolnir.loop.guard.harness_hash", lambda: "0" * 64)
+    assert "start a new run" in refused(lab, "E_HARNESS")["error"]["hint"]
+
+
+def test_an_edited_row_is_refused(lab):
+    lab.commit(speedup=1.2)
+    lab.evaluate()
+    lab.ledger.write_text(lab.ledger.read_text().replace('"score":1.2', '"score":1.1'))
+    lab.commit(speedup=1.4)
+    refused(lab, "E_LEDGER")
+
+
+def test_an_edit_in_the_middle_of_the_chain_is_found_before_measuring(lab):
+    for speedup in (1.01, 1.02, 1.03):
+        lab.commit(speedup=speedup)
+        lab.evaluate("idea", "--apply")
+    mirror = lab.root / ".git/mjolnir/oct11/ledger.jsonl"
+    forged = lab.ledger.read_text().replace('"score":1.02', '"score":1.00')
+    assert forged != lab.ledger.read_text()
+    lab.ledger.write_text(forged)
+    mirror.write_text(forged)
+    lab.commit(speedup=1.4)
+    refused(lab, "E_LEDGER")
+
+
+def test_a_removed_row_is_restored_or_refused(lab):
+    lab.commit(speedup=1.01)
+    lab.evaluate("idea", "--apply")
+    lines = lab.ledger.read_text().splitlines(keepends=True)
+    lab.ledger.write_text(lines[0])
+    lab.commit(speedup=1.4)
+    said = lab.evaluate()
+    assert said.code == 0
+    assert [row["id"] for row in lab.rows()] == [1, 2, 3]
+    assert "mirror" in said.err
+
+
+def test_a_refused_same_program_measures_nothing(lab):
+    lab.commit(speedup=1.01)
+    lab.evaluate()
+    documents = sorted((lab.root / "research/verify").rglob("*.json"))
+    lab.machine(fault="the device would have been asked")
+    refused(lab, "E_SAME_PROGRAM")
+    assert sorted((lab.root / "research/verify").rglob("*.json")) == documents
