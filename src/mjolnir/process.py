@@ -95,7 +95,7 @@ class BoundedLog:
 
 
 class Child:
-    """A long-lived process that leads its own session. Its stdout and stderr are kept as a bounded log, never parsed."""
+    """A long-lived process that leads its own session. What it prints is kept as a bounded log, never parsed."""
 
     def __init__(self, popen: subprocess.Popen[bytes]) -> None:
         self._popen = popen

@@ -107,6 +107,8 @@ REFUSALS: Texts = {
         "mjolnir verify correctness",
     ),
     "E_STALE_LOCK": ("git found a lock that a dead process left.", "remove the file that was named, if no git runs"),
+    "E_DOCUMENT": ("A saved run document is missing or damaged.", "mjolnir verify list"),
+    "E_DEMO": ("A step of the demo did not end as it was told to.", "mjolnir doctor, then mjolnir demo again"),
     "E_BUSY": ("Another evaluation holds the device or the ledger.", "wait for it: mjolnir autoresearch status"),
 }
 
@@ -119,6 +121,11 @@ ENVIRONMENT: Texts = {
     "E_FOLDER": ("A folder that is needed is missing, or not empty.", "name another folder"),
     "E_TARGET": ("The target is not installed, or its device does not answer.", "mjolnir doctor"),
     "E_WORKER": ("The harness's own worker does not start or failed: nothing was measured.", "mjolnir doctor"),
+    "E_UNSTEADY": (
+        "This machine was too busy to measure a baseline: its clocks contradict each other.",
+        "stop what else runs here (mjolnir doctor shows its load), then run it again",
+    ),
+    "E_DEVICE_LOCK": ("The lock file of the device cannot be used.", "look at the file that was named, then remove it"),
     "E_PRECONDITION": ("Something that the command needs is missing.", "mjolnir doctor"),
     "E_USAGE": ("The command line is not understood.", "add --help to the command"),
     "E_INTERRUPTED": ("Ctrl-C. Nothing was recorded, nothing is left running.", "run the command again"),

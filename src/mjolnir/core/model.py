@@ -173,7 +173,7 @@ class Experiment:
     best_before: float | None = None
     min_gain: float | None = None
     correctness: str | None = None
-    per_L: dict[str, float] = field(default_factory=dict)  # noqa: N815 (the ledger's own key)
+    per_L: dict[str, float] = field(default_factory=dict)
     fi_us: dict[str, float] = field(default_factory=dict)
     mj_us: dict[str, float] = field(default_factory=dict)
     agent: str = ""
