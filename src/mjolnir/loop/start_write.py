@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mjolnir.core.model import Experiment
 from mjolnir.core.program_hash import program_hash
@@ -90,6 +90,11 @@ def _append_baseline(
 ) -> Experiment:
     terms, visit = baseline_terms(plan), baseline.visit
     assert visit.report.outcome is not None
+    judged = judge_outcome(visit.report.outcome, None, terms)
+    if judged.unsteady:
+        # Without a baseline there is no run: the rule's own verdict stands, and the row says what it is worth.
+        judged = replace(judged, verdict=judged.seed)
+        notes = (*notes, f"the machine was not quiet while this was measured: {judged.unsteady}")
     candidate = Candidate(
         commit=plan.base_commit,
         parent=plan.git.parent(plan.base_commit),
@@ -105,7 +110,7 @@ def _append_baseline(
     found = Findings(
         candidate=candidate,
         visit=visit,
-        judged=judge_outcome(visit.report.outcome, None, terms),
+        judged=judged,
         verify_runs=save_documents(plan.git.root, visit),
         seconds={name: round(value, 3) for name, value in seconds.items()},
     )
