@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from mjolnir.errors import ExitCode, Interrupted, MjolnirError, UsageFault
+from mjolnir.errors import EnvironmentFault, ExitCode, Interrupted, MjolnirError, UsageFault
 
 _LAZY: Mapping[str, Mapping[str, str]] = {
     "mjolnir": {name: f"mjolnir.commands.{name}" for name in ("new", "demo", "doctor", "explain")},
@@ -112,7 +112,10 @@ def main(argv: list[str] | None = None) -> None:
     # The clock's process keeps off the workers' core: BLAS threads of the oracle would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
+        _require_folder()
         code = app(args=words, prog_name="mjolnir", standalone_mode=False)
+        if code == ExitCode.INTERRUPTED:  # the parser's own answer to Ctrl-C
+            raise Interrupted
     except MjolnirError as e:
         _fail(e, words)
     except (KeyboardInterrupt, typer.Abort):
@@ -129,6 +132,14 @@ def main(argv: list[str] | None = None) -> None:
             raise
         _fail(usage, words)
     raise SystemExit(code or ExitCode.DONE)
+
+
+def _require_folder() -> None:
+    """Every command looks around where it was called; a folder that was removed meanwhile has no around."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise EnvironmentFault("E_FOLDER", "the current folder does not exist any more", "cd to another one") from None
 
 
 def _usage_fault(e: Exception) -> MjolnirError | None:

@@ -41,8 +41,9 @@ def _memory(section: TargetSection, workload: PagedDecode) -> Check:
     needed = _COPIES * kv_cache_bytes(workload, workload.batch * workload.pages(longest) + 2)
     free = _free_bytes()
     found = f"{needed / 2**30:.1f} GiB needed for L={longest}, {free / 2**30:.1f} GiB free" if free else "unknown"
-    hint = "shorten [targets.cpu] lengths in mjolnir.toml, or free memory"
-    return Check(name="memory", ok=not free or needed < free, found=found, hint=hint)
+    is_enough = not free or needed < free
+    hint = "" if is_enough else "shorten [targets.cpu] lengths in mjolnir.toml, or free memory"
+    return Check(name="memory", ok=is_enough, found=found, hint=hint)
 
 
 def _free_bytes() -> int:

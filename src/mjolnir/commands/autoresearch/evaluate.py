@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mjolnir.loop.evaluate import Evaluation, Request
     from mjolnir.loop.interrupt import Interruption
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mjolnir.loop.start import Started
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(epilog="Example: mjolnir autoresearch init oct11")

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from mjolnir.loop.experiment_view import ExperimentView
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(epilog="Example: mjolnir autoresearch show 7 --diff")

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from mjolnir.loop.views import RunStatus
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(epilog="Example: mjolnir autoresearch status --brief")

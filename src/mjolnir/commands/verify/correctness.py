@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 _KEYS = ("family", "case", "passed", "unsupported", "error", "limit", "detail")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command("list", epilog="Example: mjolnir verify list --json")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(epilog='Example: mjolnir verify sweep --ls "128 4K" --no-save')
