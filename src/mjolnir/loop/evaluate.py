@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mjolnir.core.model import Crashed, Experiment, Status
+from mjolnir.core.model import Crashed, Experiment, Measured, Status
 from mjolnir.errors import MjolnirError, Refused
 from mjolnir.loop.advice import Next, advise
 from mjolnir.loop.guard import Candidate, guard
@@ -113,7 +113,7 @@ class _Job:
                 judged=judge_outcome(outcome, self.candidate.champion, self.terms),
                 verify_runs=save_documents(self.run.git.root, visit),
                 seconds=self._seconds(visit, start_s, queue_s),
-                notes=self._notes(kept_log),
+                notes=self._notes(outcome, kept_log),
             )
             row = make_row(self.run.state, self.terms, words, found, self.around.timestamp())
             self.interruption.close()
@@ -139,8 +139,9 @@ class _Job:
         seconds = {"queue": queue_s, **stages, "total": self.around.elapsed_s() - start_s}
         return {name: round(value, 3) for name, value in seconds.items()}
 
-    def _notes(self, log: str | None) -> tuple[str, ...]:
+    def _notes(self, outcome: object, log: str | None) -> tuple[str, ...]:
         notes = [] if self.terms.gate else ["measured without the gate (--no-gate)"]
+        notes += outcome.notes if isinstance(outcome, Measured) else ()
         return (*notes, f"log: {log}") if log is not None else tuple(notes)
 
     def _record(self, row: Experiment) -> Experiment:
