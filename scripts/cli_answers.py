@@ -65,7 +65,7 @@ ANSWERS: Mapping[str, Answer] = {
         codes={2: "there is no run document yet"}, notes="`--json` prints the run document as it was saved."
     ),
     "mjolnir autoresearch init": Answer(
-        codes={1: "the starting kernel is wrong or does not run", 2: "also: the machine was not steady in three tries"},
+        codes={1: "the starting kernel is wrong or does not run; branch, ledger and state are as before"},
     ),
     "mjolnir autoresearch evaluate": Answer(
         codes={0: "a row was written, whatever its status", 2: "nothing could be measured", 4: "refused, see below"},
