@@ -58,15 +58,10 @@ class TargetSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadSection:
+class WorkloadSection(PagedDecode):
+    """The shapes of core/workload.py with the name of their kind."""
+
     kind: str = "paged_decode"
-    num_q_heads: int = 24
-    num_kv_heads: int = 4
-    head_dim: int = 256
-    page_size: int = 128
-    kv_dtype: str = "fp8_e4m3"
-    q_dtype: str = "bf16"
-    batch: int = 1
 
     def paged_decode(self) -> PagedDecode:
         """The workload without its kind."""

@@ -34,11 +34,6 @@ ROW_KEYS = {
 }
 
 
-@pytest.fixture
-def lab(research):
-    return research.started()
-
-
 def test_a_faster_kernel_is_kept_with_every_key_of_its_row(lab):
     base = lab.head()
     commit = lab.commit(speedup=1.2)

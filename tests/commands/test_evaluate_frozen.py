@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
 
+from doubles.expectations import refused
 from doubles.research import CONFIG, KERNEL, kernel_text
 
 pytest_plugins = ("doubles.fixtures",)
-
-
-@pytest.fixture
-def lab(research):
-    return research.started()
-
-
-def refused(lab, code, *words, text="an idea"):
-    """Evaluate; it must be refused with `code` and leave everything as it was. Returns the error object's answer."""
-    before = lab.state()
-    said = lab.evaluate(text, *words)
-    assert (said.code, said.json and said.json["error"]["code"]) == (4, code), said.err
-    assert said.json["error"]["message"]
-    assert said.json["error"]["hint"]
-    assert said.json["schema"] == "mjolnir.evaluate/1"
-    assert lab.state() == before
-    assert not lab.inflight.exists()
-    return said.json
-
-
-def type_hint(lab, command):
-    """Do what a hint says, in a shell as a person would."""
-    subprocess.run(["sh", "-c", command], cwd=lab.root, check=True, capture_output=True)
 
 
 def test_replace_refs_are_refused(lab):

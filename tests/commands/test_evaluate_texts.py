@@ -11,34 +11,6 @@ from doubles.research import KERNEL, kernel_text
 
 pytest_plugins = ("doubles.fixtures",)
 
-ANSWER_KEYS = {
-    *("schema", "id", "status", "rule", "reason", "score", "best_before", "correctness", "commit", "per_L", "vs_best"),
-    *("set_aside", "codes", "attempt", "seconds", "next", "profile", "log"),
-}
-ROW_KEYS = {
-    *("id", "ts", "branch", "commit", "status", "reason", "score", "best_before", "min_gain", "correctness", "per_L"),
-    *(
-        "fi_us",
-        "mj_us",
-        "agent",
-        "hypothesis",
-        "sources",
-        "verify_runs",
-        "vs_best",
-        "schema",
-        "run",
-        "target",
-        "device",
-    ),
-    *("commit_full", "parent_full", "kernel_blob", "program_hash", "champion_id", "champion_commit", "rule", "params"),
-    *("judge", "attempt", "harness_hash", "config_hash", "seconds", "codes", "profile", "prev", "hash"),
-}
-
-
-@pytest.fixture
-def lab(research):
-    return research.started()
-
 
 def test_run_documents_hold_the_seed_and_the_raw_series(lab):
     lab.commit(speedup=1.2)

@@ -6,23 +6,11 @@ import json
 
 import pytest
 
+from doubles.expectations import fails
 from doubles.research import CONFIG, KERNEL
 from mjolnir.config import parse_config
 
 pytest_plugins = ("doubles.fixtures",)
-
-
-def fails(research, exit_code, *words, tag="oct11"):
-    """init must fail and leave everything as it was. Returns what it said."""
-    before = research.state()
-    said = research.init(tag, *words)
-    assert said.code == exit_code, said.err
-    assert said.err.count("error: ") == 1
-    assert said.err.splitlines()[-1].startswith("hint: ")
-    assert said.out == ""
-    assert research.state() == before
-    assert not research.inflight.exists()
-    return said
 
 
 def test_a_run_starts_with_its_branch_its_frozen_state_and_a_baseline(research):

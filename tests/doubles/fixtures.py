@@ -18,3 +18,9 @@ def research(tmp_path, monkeypatch, mjolnir):
     lab = Research(tmp_path / "lab", mjolnir)
     monkeypatch.setenv("MJOLNIR_SCRIPTED", str(lab.machine_file))
     return lab.start_repository()
+
+
+@pytest.fixture
+def lab(research):
+    """The same with a run and its baseline."""
+    return research.started()

@@ -154,7 +154,6 @@ def _sweep(script: dict[str, Any], request: TargetRequest) -> tuple[dict[str, An
             "lengths": list(request.sweep.lengths),
             "iters": request.sweep.iters,
             "gate": request.sweep.gate,
-            "batch_calls": {str(n): BATCH_CALLS for n in request.sweep.lengths},
         },
         "series": series,
         "cases": [],
@@ -164,4 +163,5 @@ def _sweep(script: dict[str, Any], request: TargetRequest) -> tuple[dict[str, An
 
 
 def _point(m: Measurement, role: str) -> dict[str, Any]:
-    return {"L": m.length_tokens, "total_us": m.reference_us if role == "reference" else m.candidate_us}
+    time_us = m.reference_us if role == "reference" else m.candidate_us
+    return {"L": m.length_tokens, "total_us": time_us, "blocks": [[{"mean_us": time_us, "calls": BATCH_CALLS}]]}
