@@ -40,13 +40,15 @@ def text_of(page):
 
 
 def shell_lines(page):
-    """Every `mjolnir ...` that a page shows: lines of its code blocks, and words in backticks."""
+    """Every `mjolnir ...` that a page shows: what is typed in its code blocks, and words in backticks."""
     text = text_of(page)
-    blocks = re.findall(r"^```(?:sh|console|)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    lines = [line.removeprefix("$ ").strip() for block in blocks for line in block.splitlines()]
+    typed = []
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        lines = block.splitlines()
+        typed += [x.removeprefix("$ ") for x in lines if kind in ("", "sh") or (kind == "console" and x[:2] == "$ ")]
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    lines += re.findall(r"`([^`\n]+)`", prose)
-    return [line for line in lines if line.startswith("mjolnir ")]
+    typed += re.findall(r"`([^`\n]+)`", prose)
+    return [line.strip() for line in typed if line.strip().startswith("mjolnir ")]
 
 
 SHOWN = sorted({(page.name, line) for page in PAGES for line in shell_lines(page)})
@@ -144,7 +146,7 @@ def test_every_file_that_is_named_exists():
     for page in PAGES:
         for name in re.findall(r"`([\w./-]+\.(?:py|md|toml|json|sh))`|(?<![\w/.-])(docs/[\w-]+\.md)", text_of(page)):
             path = name[0] or name[1]
-            made_in_a_run = path.startswith((".git/", "research/", "$"))
+            made_in_a_run = path.startswith((".git/", "research/", "SUMMARY.md"))
             anywhere = "/" not in path and next((ROOT / "src").rglob(path), None)
             if not made_in_a_run and not anywhere and not any((f / path).exists() for f in folders):
                 missing.append(f"{page.name}: {path}")
