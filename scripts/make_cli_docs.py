@@ -41,7 +41,7 @@ holds exactly one JSON object and nothing else.
 | 4 | refused because of the state of repository, ledger or frozen configuration; no row was written |
 | 130 | interrupted (Ctrl-C, SIGTERM); no process, lock or half row stays behind |
 
-Each command can end with 0, 2, 4 and 130. Below stands what is particular to it.
+Most commands can end with 0, 2, 4 and 130. Below stands what is particular to one.
 
 An error is two lines on stderr, and with `--json` also an object on stdout, beside whatever else is known:
 
