@@ -68,7 +68,11 @@ ANSWERS: Mapping[str, Answer] = {
         codes={1: "the starting kernel is wrong or does not run; branch, ledger and state are as before"},
     ),
     "mjolnir autoresearch evaluate": Answer(
-        codes={0: "a row was written, whatever its status", 2: "nothing could be measured", 4: "refused: see the refusals at the end of this page"},
+        codes={
+            0: "a row was written, whatever its status",
+            2: "nothing could be measured",
+            4: "refused: see the refusals at the end of this page",
+        },
         json="""
         {"schema": "mjolnir.evaluate/1", "id": "integer", "status": "text", "rule": "text", "reason": "text",
          "score": "number or null", "best_before": "number or null", "correctness": "pass, fail or null",
