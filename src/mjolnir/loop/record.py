@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,17 +83,27 @@ def _champion_keys(champion: Experiment | None) -> dict[str, Any]:
 
 
 def _params(terms: Terms, found: Findings) -> dict[str, object]:
-    """The rule's numbers, and how many calls a batch had where the target says so: --iters may not ask for fewer."""
-    params: dict[str, object] = rule_params(terms, found.judged)
-    calls = (found.visit.report.sweep or {}).get("params", {}).get("batch_calls")
-    return params if calls is None else params | {"batch_calls": calls}
+    """The rule's numbers, and how many calls a batch of the kernel had: --iters may not ask for fewer."""
+    calls = batch_calls(found.visit.report.sweep or {})
+    return rule_params(terms, found.judged) | ({"batch_calls": calls} if calls else {})
+
+
+def batch_calls(sweep: Mapping[str, Any]) -> dict[str, int]:
+    """{L: calls of the largest timed batch of the candidate}, from a sweep's part of a run document: a point holds
+    blocks, by worker pair, each with its calls. Empty where the target does not say."""
+    found: dict[str, int] = {}
+    for series in sweep.get("series", ()):
+        for point in series["points"] if series.get("role") == "candidate" else ():
+            calls = [block["calls"] for of_pair in point.get("blocks", ()) for block in of_pair]
+            if calls:
+                found[str(point["L"])] = max(calls)
+    return found
 
 
 def usual_iters(champion: Experiment | None) -> int | None:
     """The calls of the largest batch with which the champion was timed; None where its row does not say."""
     calls = (champion.params or {}).get("batch_calls") if champion is not None else None
-    counts = calls.values() if isinstance(calls, dict) else [calls]
-    known = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
+    known = [count for count in calls.values() if isinstance(count, int)] if isinstance(calls, dict) else []
     return max(known, default=None)
 
 
