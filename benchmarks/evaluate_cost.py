@@ -19,6 +19,8 @@ Say = Callable[[str], None]
 WALL_BOUND_S = 60.0
 MEASURING_BOUND = 1 / 3
 KERNEL = "src/mjolnir_kernel/cpu_decode.py"
+_WRITING = "    out[...] = "
+"""Where the starting kernel writes its result."""
 _SPARE = 3
 """How many evaluations that came out noisy are replaced by another one."""
 
@@ -66,9 +68,14 @@ def _use_small_terms(root: Path, place: Place, counts: Counts) -> None:
 
 
 def _evaluate(root: Path, number: int, place: Place) -> tuple[Cost, dict[str, Any]]:
-    """One more constant in the file: another program to the tool, the same work to the machine."""
-    with (root / KERNEL).open("a", encoding="utf-8") as kernel:
-        kernel.write(f"\nREVISION = {number}\n")
+    """One more question, never answered with yes, before the result is written: another program to the tool (an unused
+    name would not be), the same work to the machine."""
+    kernel = root / KERNEL
+    head, writing, tail = kernel.read_text(encoding="utf-8").rpartition(_WRITING)
+    if not writing:
+        raise RuntimeError(f"{KERNEL} has no line that starts with {_WRITING!r} any more")
+    question = f"    if q.ndim == {100 + number}:\n        raise ValueError\n"
+    kernel.write_text(f"{head}{question}{writing}{tail}", encoding="utf-8")
     _git(root, place, "commit", "-q", "-a", "-m", f"revision {number}")
     words = ["autoresearch", "evaluate", "-m", f"revision {number}: nothing that matters", "--json"]
     cost = run_child([OUR_COMMAND, *words], cwd=root, env=place.env)

@@ -4,7 +4,8 @@
     python benchmarks/run.py --only status      one part; may be given several times
     python benchmarks/run.py --quick            small counts: shows that the code runs, judges nothing
 
-Exits with 1 where a bound is missed. This process imports nothing of what it measures: every call is a child's.
+Exits with 1 where a bound is missed or a part cannot be measured.
+This process imports nothing of what it measures: every call is a child's.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,21 +37,17 @@ _NEED_NO_PEER = {"evaluate", "noise"}
 def main(words: list[str] | None = None) -> int:
     options = _options(words)
     names = options.only or list(NAMES)
-    counts = QUICK if options.quick else FULL
     start = time.monotonic()
-    machine, commit, peer = describe_machine(), commit_id(), f"{PEER_NAME} {PEER_VERSION} from PyPI"
+    machine = describe_machine()
+    commit, peer = commit_id(), f"{PEER_NAME} {PEER_VERSION} from PyPI"
     if is_busy():
         _say("warning: this machine is busy, so times and noise will look worse than they are")
-    if set(names) - _NEED_NO_PEER:
-        _say(f"the peer: {peer}, in benchmarks/.peer-venv")
-        ensure_peer()
     with tempfile.TemporaryDirectory(prefix="mjolnir-bench-") as folder:
-        figures = _measure(names, counts, Place(folder=Path(folder)))
+        figures, broken = _measure(names, QUICK if options.quick else FULL, Place(folder=Path(folder)))
     print(f"{head(machine, commit, peer)}\n\n{table(figures, is_judged=not options.quick)}\n")
     today = datetime.now(UTC)
-    path = options.out or (
-        None if options.quick or options.only else HERE / f"results-{today:%Y-%m-%d}-{slug(machine)}.json"
-    )
+    is_whole = not (options.quick or options.only or broken)
+    path = options.out or (HERE / f"results-{today:%Y-%m-%d}-{slug(machine)}.json" if is_whole else None)
     if path is not None:
         about = {
             "date": today.isoformat(timespec="seconds"),
@@ -58,10 +56,11 @@ def main(words: list[str] | None = None) -> int:
             "machine": machine,
             "is_quick": options.quick,
             "took_s": round(time.monotonic() - start, 1),
+            "broken": broken,
         }
         write_results(path, figures, about)
         print(f"results: {path.name}")
-    return verdict(figures, is_quick=options.quick)
+    return verdict(figures, broken, is_quick=options.quick)
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:
@@ -74,27 +73,43 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def _measure(names: list[str], counts: Counts, place: Place) -> list[Figure]:
-    """The noise comes first: it needs the quietest machine, and what follows fills caches and disks."""
-    figures: list[Figure] = []
+def _parts(names: list[str]) -> dict[str, Callable[[Counts, Place], list[Figure]]]:
+    """What to measure, in order. Noise comes first: it needs the quietest machine, and the rest fills caches."""
+    cases = [name for name in names if name in _CLI]
+    parts: dict[str, Callable[[Counts, Place], list[Figure]]] = {}
     if "noise" in names:
-        figures += noise.measure(counts, place, _say)
+        parts["noise"] = lambda counts, place: noise.measure(counts, place, _say)
     if "evaluate" in names:
-        figures += evaluate_cost.measure(counts, place, _say)
-    if set(names) & set(_CLI):
-        figures += cli_cpu.measure(names, counts, place, _say)
+        parts["evaluate"] = lambda counts, place: evaluate_cost.measure(counts, place, _say)
+    if cases:
+        parts[", ".join(cases)] = lambda counts, place: cli_cpu.measure(cases, counts, place, _say)
     if "scale" in names:
-        figures += ledger_scale.measure(counts, place, _say)
-    return figures
+        parts["scale"] = lambda counts, place: ledger_scale.measure(counts, place, _say)
+    return parts
 
 
-def verdict(figures: list[Figure], *, is_quick: bool) -> int:
-    missed = [figure.name for figure in figures if not figure.ok]
-    if is_quick:
-        print(f"{len(figures)} figures at small counts: no bound was judged")
-        return 0
-    print(f"{len(figures)} figures, {len(missed)} bounds missed" + "".join(f"\n  missed: {name}" for name in missed))
-    return 1 if missed else 0
+def _measure(names: list[str], counts: Counts, place: Place) -> tuple[list[Figure], list[str]]:
+    """The figures, and what could not be measured: one part that breaks does not cost the others their half hour."""
+    figures: list[Figure] = []
+    broken: list[str] = []
+    for part, measure in _parts(names).items():
+        try:
+            if part not in _NEED_NO_PEER:
+                ensure_peer()
+            figures += measure(counts, place)
+        except RuntimeError as e:
+            _say(f"error: {part}: {e}")
+            broken.append(f"{part}: {e}")
+    return figures, broken
+
+
+def verdict(figures: list[Figure], broken: list[str], *, is_quick: bool) -> int:
+    """The closing lines; 1 where a bound was missed or a part could not be measured, else 0."""
+    missed = [] if is_quick else [figure.name for figure in figures if not figure.ok]
+    judged = "no bound was judged at these small counts" if is_quick else f"{len(missed)} bounds missed"
+    lines = [f"{len(figures)} figures, {judged}", *(f"  missed: {name}" for name in missed)]
+    print("\n".join([*lines, *(f"  not measured: {text.splitlines()[0]}" for text in broken)]))
+    return 1 if missed or broken else 0
 
 
 def _say(words: str) -> None:

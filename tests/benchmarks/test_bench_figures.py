@@ -81,10 +81,15 @@ def test_a_machine_has_a_name_that_fits_a_file():
 
 def test_a_missed_bound_is_exit_code_1_and_small_counts_judge_nothing(capsys):
     missed = [a_ratio(), a_ratio(name="chart: CPU", bound=0.1)]
-    assert verdict(missed[:1], is_quick=False) == 0
-    assert verdict(missed, is_quick=False) == 1
+    assert verdict(missed[:1], [], is_quick=False) == 0
+    assert verdict(missed, [], is_quick=False) == 1
     assert "missed: chart: CPU" in capsys.readouterr().out
-    assert verdict(missed, is_quick=True) == 0
+    assert verdict(missed, [], is_quick=True) == 0
+
+
+def test_a_part_that_cannot_be_measured_is_exit_code_1_with_its_reason(capsys):
+    assert verdict([a_ratio()], ["noise: the machine is too busy\nmore"], is_quick=True) == 1
+    assert "not measured: noise: the machine is too busy\n" in capsys.readouterr().out
 
 
 def test_the_noise_of_identical_visits_is_nothing():
