@@ -1,6 +1,6 @@
 # `make` alone lists the targets. Everything runs in .venv, which scripts/install.sh makes and keeps.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow prove check bench clean
+.PHONY: help demo test test-slow prove check bench bench-judge clean
 MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 
@@ -11,6 +11,7 @@ help:
 	@echo "make prove      the same at the full counts; takes hours"
 	@echo "make check      lint, format, types, import contract, generated docs"
 	@echo "make bench      speed and memory of the tool beside a named peer, in benchmarks/"
+	@echo "make bench-judge  what each keep rule is worth, in simulation; writes benchmarks/judge.json"
 	@echo "make clean      removes caches and build outputs; .venv stays"
 
 demo:
@@ -47,6 +48,11 @@ bench:
 	@echo "make bench: the tool beside a named peer in the same run; writes benchmarks/results-*.json"
 	@sh scripts/install.sh dev
 	$(BIN)/python benchmarks/run.py
+
+bench-judge:
+	@echo "make bench-judge: what each keep rule is worth, in simulation (about 6 minutes); writes benchmarks/judge.json"
+	@sh scripts/install.sh dev
+	$(BIN)/python benchmarks/judge_bench.py
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

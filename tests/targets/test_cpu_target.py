@@ -24,6 +24,20 @@ def decode(*arguments, **keywords):
         raise ValueError("tired")
     return _right(*arguments, **keywords)
 """
+BUSY_BESIDE = b"""
+
+import dataclasses
+
+_threading = dataclasses.sys.modules["threading"]
+
+
+def _burn():
+    while True:
+        pass
+
+
+_threading.Thread(target=_burn, daemon=True).start()
+"""
 LIMITS = "[targets.cpu]\nlengths = [128, 256]\nworker_pairs = 2\n"
 
 
@@ -95,6 +109,12 @@ def test_a_kernel_that_breaks_only_under_the_clock_has_no_numbers():
     outcome = visit(HONEST + TIRED).outcome
     assert isinstance(outcome, Crashed)
     assert outcome.stage == "sweep"
+
+
+def test_a_thread_that_works_while_the_reference_is_timed_makes_the_measurement_noisy():
+    outcome = visit(HONEST + BUSY_BESIDE).outcome
+    assert isinstance(outcome, Measured)
+    assert "while it was not called" in outcome.unsteady
 
 
 def test_an_unknown_target_names_those_that_are_installed():

@@ -176,7 +176,7 @@ class _Visit:
 
     def _measure(self, pairs: list[tuple[Leg, Leg]], request: SweepRequest) -> Outcome:
         self.observe(Progress(stage="sweep", detail="waiting for a quiet core", done=0, total=1))
-        self.gate = wait_for_quiet(self.core, wanted=request.gate)
+        self.gate = {"core": self.core, **wait_for_quiet(self.core, wanted=request.gate)}
         start = time.monotonic()
         with raised_priority(self.worker_pids):
             run = run_sweep(

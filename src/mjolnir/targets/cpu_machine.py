@@ -13,6 +13,8 @@ from typing import Any
 
 _LOOK_S = 0.2
 """A core's ticks are hundredths of a second: a shorter look says little."""
+_CLEARLY_LESS = 0.3
+"""Part of a core: a short task of the system does not move the workers."""
 TIMED_NICENESS = -15
 """Above all ordinary work (0), below what the system itself may need (-20)."""
 _TOOLS = ("numpy", "ml_dtypes", "numba", "llvmlite")
@@ -39,9 +41,10 @@ def tool_version(name: str) -> str | None:
 
 
 def choose_core() -> int | None:
-    """The core that all workers share in turn: the one with the least other load now, the last one of equals.
+    """The core that all workers share in turn: the last one, unless another has clearly less other load now.
 
-    None where cores cannot be chosen or there is only one.
+    The same core every time: two cores of one machine need not be equally fast, and a change between two evaluations
+    would look like a change of the kernel. None where cores cannot be chosen or there is only one.
     """
     if not hasattr(os, "sched_getaffinity"):
         return None
@@ -51,7 +54,8 @@ def choose_core() -> int | None:
     before = {core: _core_ticks(core) for core in allowed}
     time.sleep(_LOOK_S)
     busy = {core: _busy_between(before[core], _core_ticks(core)) or 0.0 for core in allowed}
-    return min(reversed(allowed), key=lambda core: round(busy[core], 1))
+    quietest = min(reversed(allowed), key=lambda core: busy[core])
+    return quietest if busy[allowed[-1]] - busy[quietest] > _CLEARLY_LESS else allowed[-1]
 
 
 @contextlib.contextmanager
