@@ -26,9 +26,7 @@ def decode(*arguments, **keywords):
 """
 BUSY_BESIDE = b"""
 
-import dataclasses
-
-_threading = dataclasses.sys.modules["threading"]
+import threading as _threading  # refused by evaluate; the walls must hold without that
 
 
 def _burn():
@@ -111,10 +109,11 @@ def test_a_kernel_that_breaks_only_under_the_clock_has_no_numbers():
     assert outcome.stage == "sweep"
 
 
-def test_a_thread_that_works_while_the_reference_is_timed_makes_the_measurement_noisy():
-    outcome = visit(HONEST + BUSY_BESIDE).outcome
-    assert isinstance(outcome, Measured)
-    assert "while it was not called" in outcome.unsteady
+def test_a_thread_of_the_kernel_cannot_work_while_the_reference_is_timed():
+    report = visit(HONEST + BUSY_BESIDE)
+    reference = next(s for s in report.sweep["series"] if s["role"] == "reference")
+    shares = [b["cpu_share"] for p in reference["points"] for of_pair in p["blocks"] for b in of_pair]
+    assert max(shares) > 0.8
 
 
 def test_an_unknown_target_names_those_that_are_installed():

@@ -12,18 +12,24 @@ from mjolnir.core.workload import PagedDecode
 from mjolnir.oracle.codes import Array, draw_gaussian, encode
 from mjolnir.oracle.inputs import V_MEAN, Inputs, make_inputs
 
-_PATCH_LOGIT = -1.3
+_MANY_TOKENS = 64.0
+"""q is so wide that about this many ordinary tokens share the softmax at any L (n * exp(-deviation^2) of them count):
+with equal weights a row's answer would forget its single tokens like 1 / sqrt(n), and a kernel could skip their V."""
+_LEAST_DEVIATION = 0.8
+_PATCH_PART = 1.0 / 7.0
+"""What a patched token weighs against all others together: an eighth of the softmax."""
 _LEAST_PATCH_LOGIT = 5.5
-"""A patched token's logit is ln(n) - 1.3, or 5.5 in a short row: an eighth of the softmax of a long row, and always the
-largest logit. Both are for kernels that are allowed to hold their weights as scaled fp8: a larger part would put the
-others' weights below 1/448/512 of the largest in a row of 256K tokens, and only the largest weight is held exactly."""
-_OTHERS_SUM = 1.8
-"""exp(logit) of an ordinary token, in the mean: e^0.5, and more because q is stretched a little towards the key."""
+"""Of a short row: the patched token has the largest logit there."""
+_STRETCH = 1.1
+"""q is stretched a little towards the key, and so the others weigh a little more than N(0, deviation) would say."""
+_LEAST_MIXED_TOKENS = 16
+"""In a shorter row one token is nearly all of the answer, and another K or q alone would not move it."""
+_KEY = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedInputs:
-    """Base inputs and, for each call, a q of its own and one token a row with new K and V.
+    """Base inputs and, for each call, a q of its own and one token a row with new K, V or both, in one head or in all.
 
     Before call c: kv_cache[page_ids[c], :, :, slots[c]] = tokens[c] and q is q[c]; patches stay in place, so the order
     of the calls is part of the right answer. All else of `base` stays; base.q is not used.
@@ -41,7 +47,7 @@ class TimedInputs:
     slots: Array
     """(calls, batch) int64"""
     tokens: Array
-    """(calls, batch, 2, num_kv_heads, head_dim), KV dtype: the new K and V"""
+    """(calls, batch, 2, num_kv_heads, head_dim), KV dtype: K and V after the patch, also where it leaves them"""
 
     @property
     def num_calls(self) -> int:
@@ -51,30 +57,62 @@ class TimedInputs:
 def timed_inputs(workload: PagedDecode, length: int, num_calls: int, rng: np.random.Generator) -> TimedInputs:
     """Draws the inputs of `num_calls` timed calls with workload.batch rows of `length` tokens each.
 
-    The scales are 1 and the pages permuted. In every head of every call the token that was patched just before gives
-    the output one vector of V's usual length, all others give the rest: whatever misses either is wrong by far.
+    The scales are 1 and the pages permuted. q points at the patched token in every head, so that its K and its V
+    matter there. What a patch changes is drawn anew for each call (K, V or both; all KV heads or one): no glance at a
+    part of the cache tells whether it changed. All other tokens give most of the output, by a few dozen of them.
     """
     pages = workload.pages(length)
     lengths = (length,) * workload.batch
     case = Case(family="gauss", lengths_tokens=lengths, workload=workload, table_pages=pages, variant="timed")
     base = make_inputs(case, rng)
     token_index = _token_indices(length, workload.page_size, (num_calls, workload.batch), rng)
+    deviation = math.sqrt(max(_LEAST_DEVIATION**2, math.log(length / _MANY_TOKENS)))
+    others = _STRETCH * length * math.exp(deviation**2 / 2)
+    logit = max(math.log(others * _PATCH_PART), _LEAST_PATCH_LOGIT)
     shape = (num_calls, workload.batch, workload.num_kv_heads, workload.head_dim)
     keys = draw_gaussian(rng, 0.0, workload.kv_dtype, math.prod(shape)).reshape(shape)
-    logit = max(math.log(length) + _PATCH_LOGIT, _LEAST_PATCH_LOGIT)
-    spike = 1.0 + _OTHERS_SUM * length / math.exp(logit)
+    spike = 1.0 + others / math.exp(logit)
     values = encode(spike * (V_MEAN + rng.standard_normal(shape)), workload.kv_dtype)
-    q = _aligned_q(workload, keys, base.logit_scale, logit, rng)
     rows = np.arange(workload.batch)
+    page_ids = base.page_table[rows, token_index // workload.page_size].astype(np.int64)
+    slots = token_index % workload.page_size
+    tokens = np.stack([keys, values], axis=2)
+    if length >= _LEAST_MIXED_TOKENS:
+        tokens = _mix(base, page_ids, slots, tokens, rng)
+    q = _aligned_q(workload, tokens[:, :, _KEY], base.logit_scale, logit, deviation, rng)
     return TimedInputs(
         case=case,
         base=base,
         q=encode(q, workload.q_dtype),
         token_index=token_index,
-        page_ids=base.page_table[rows, token_index // workload.page_size].astype(np.int64),
-        slots=token_index % workload.page_size,
-        tokens=np.stack([keys, values], axis=2),
+        page_ids=page_ids,
+        slots=slots,
+        tokens=tokens,
     )
+
+
+def _mix(base: Inputs, page_ids: Array, slots: Array, drawn: Array, rng: np.random.Generator) -> Array:
+    """What each patched token holds after its patch: `drawn` where the patch changes it, else what was there before."""
+    calls, batch, _, num_kv_heads, _ = drawn.shape
+    tokens = drawn.copy()
+    now: dict[tuple[int, int], Array] = {}
+    for call in range(calls):
+        for row in range(batch):
+            place = (int(page_ids[call, row]), int(slots[call, row]))
+            before = now.get(place)
+            if before is None:
+                before = base.kv_cache[place[0], :, :, place[1]]
+            keeps = ~_changes(num_kv_heads, rng)
+            tokens[call, row][keeps] = before[keeps]
+            now[place] = tokens[call, row]
+    return tokens
+
+
+def _changes(num_kv_heads: int, rng: np.random.Generator) -> Array:
+    """(2, num_kv_heads) bool: is K, is V of a head changed? Both, K or V alone; in all heads or in one; never none."""
+    parts = ((True, True), (True, False), (False, True))[rng.integers(3)]
+    heads = np.ones(num_kv_heads, bool) if rng.integers(2) else np.arange(num_kv_heads) == rng.integers(num_kv_heads)
+    return np.asarray(np.array(parts)[:, np.newaxis] & heads)
 
 
 def patch(kv_cache: Array, timed: TimedInputs, call: int) -> None:
@@ -99,9 +137,11 @@ def _token_indices(length: int, page_size: int, shape: tuple[int, int], rng: np.
     return np.where(rng.random(shape) < 0.25, chosen, anywhere)
 
 
-def _aligned_q(workload: PagedDecode, keys: Array, logit_scale: float, logit: float, rng: np.random.Generator) -> Array:
-    """(calls, batch, num_q_heads, head_dim): N(0, 1) moved along each head's key until its logit is `logit`."""
+def _aligned_q(
+    workload: PagedDecode, keys: Array, logit_scale: float, logit: float, deviation: float, rng: np.random.Generator
+) -> Array:
+    """(calls, batch, num_q_heads, head_dim): N(0, deviation) moved along each head's key until its logit is `logit`."""
     k = np.repeat(keys.astype(np.float64), workload.group, axis=2)
-    q = rng.standard_normal(k.shape)
+    q = rng.standard_normal(k.shape) * deviation
     lacking = logit / logit_scale - np.sum(q * k, axis=-1, keepdims=True)
     return np.asarray(q + k * lacking / np.sum(k * k, axis=-1, keepdims=True))

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import sys
 import tempfile
 import time
@@ -94,6 +95,18 @@ class Worker:
         """One call of decode. The clock runs from before the command to after the last byte of the output."""
         limit = min(deadline, time.monotonic() + self._limits.call_limit_s)
         return self._exchange(b"G", self._out_size_bytes, limit)
+
+    def pause(self) -> None:
+        """Stop every thread of the worker, so that it takes nothing from whoever is timed now. Ends with `resume`."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused worker go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
     def cpu_seconds(self) -> float | None:
         """CPU time of the worker and its threads as the kernel counts it; None where that cannot be read."""

@@ -140,6 +140,7 @@ class _LengthTiming:
     def run(self, iters: int | None) -> Crashed | Tampered | None:
         calls = {}
         for leg in (self.reference, self.candidate):
+            self._give_core_to(leg)
             call_s = self._pilot(leg)
             if call_s is None:
                 return self._failed(leg)
@@ -151,6 +152,12 @@ class _LengthTiming:
         self.sweep.blocks[self.length].append(blocks)
         self.sweep.idle_cpu_s = max(self.sweep.idle_cpu_s, self.candidate.idle_cpu_s)
         return self._verify()
+
+    def _give_core_to(self, leg: TimedLeg) -> None:
+        """Only the leg under the clock may run: a thread of the kernel cannot take the core from the reference."""
+        other = self.candidate if leg is self.reference else self.reference
+        other.leg.worker.pause()
+        leg.leg.worker.resume()
 
     def _pilot(self, leg: TimedLeg) -> float | None:
         """Untimed calls: compiling and first touches, then an estimate of one call in seconds; None: it failed."""
@@ -168,6 +175,7 @@ class _LengthTiming:
         for number, leg in enumerate(order):
             count = calls[leg.leg.role]
             needed = count * (1 + sum(later is leg for later in order[number + 1 :]))
+            self._give_core_to(leg)
             block = leg.block(count, self.deadline)
             while block is not None and block.is_disturbed and repeats > 0 and leg.left >= needed:
                 repeats -= 1
