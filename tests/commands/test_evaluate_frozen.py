@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -140,6 +142,19 @@ def test_a_removed_row_is_restored_or_refused(lab):
     assert said.code == 0
     assert [row["id"] for row in lab.rows()] == [1, 2, 3]
     assert "mirror" in said.err
+
+
+def test_rows_removed_with_mirror_and_anchor_are_missed_by_their_pinned_commits(lab):
+    lab.commit(speedup=1.01)
+    lab.evaluate("idea", "--apply")
+    first = lab.ledger.read_text().splitlines(keepends=True)[0]
+    lab.ledger.write_text(first)
+    (lab.root / ".git/mjolnir/oct11/ledger.jsonl").write_text(first)
+    for anchor in Path(os.environ["XDG_STATE_HOME"], "mjolnir").glob("*.json"):
+        anchor.unlink()
+    lab.commit(speedup=1.4)
+    said = refused(lab, "E_LEDGER")
+    assert "refs/mjolnir/oct11/2" in said["error"]["message"]
 
 
 def test_a_refused_same_program_measures_nothing(lab):

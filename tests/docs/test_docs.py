@@ -2,8 +2,6 @@
 
 import dataclasses
 import doctest
-import importlib.util
-import json
 import re
 import shlex
 import subprocess
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.generator import COMMANDS, GENERATOR
 from mjolnir.core.model import Experiment, Rule, Status
 
 pytest_plugins = ("doubles.fixtures",)
@@ -20,19 +19,6 @@ ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS]
 PLACEHOLDERS = {"ID": "1", "N": "3", "TAG": "oct11", "DIR": "folder", "CODE": "keep", "STAGE": "sweep"}
-
-
-def load_generator():
-    sys.path.insert(0, str(ROOT / "scripts"))
-    spec = importlib.util.spec_from_file_location("make_cli_docs", ROOT / "scripts" / "make_cli_docs.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-GENERATOR = load_generator()
-COMMANDS = dict(GENERATOR.walk_commands())
 
 
 def text_of(page):
@@ -216,50 +202,3 @@ def test_no_page_shows_a_path_of_one_machine_or_words_of_advertisement(page):
     text = text_of(page).lower()
     words = r"/work/|/root/|/home/\w|blazing|seamless|powerful|robust|effortless|cutting-edge|world-class"
     assert not re.findall(words, text)
-
-
-def documented_shape(path):
-    return json.loads(GENERATOR.ANSWERS[path].json)
-
-
-def compare(shape, found, place):
-    """Every documented key is answered and every answered key documented; "..." and a key in words stand for any."""
-    if isinstance(shape, list) and isinstance(found, list) and shape and isinstance(shape[0], dict):
-        for item in found:
-            compare(shape[0], item, place)
-    elif isinstance(shape, dict) and isinstance(found, dict) and not {"L", "status", "stage", "..."} & set(shape):
-        assert set(found) == set(shape), place
-        for key, value in found.items():
-            compare(shape[key], value, f"{place}.{key}")
-
-
-@pytest.fixture(scope="module")
-def json_shapes():
-    return {path for path, answer in GENERATOR.ANSWERS.items() if answer.json}
-
-
-def test_every_command_with_a_json_option_has_its_shape_in_the_documents(json_shapes):
-    with_option = {path for path, c in COMMANDS.items() if any("--json" in p.opts for p in c.params)}
-    assert with_option - json_shapes == {"mjolnir verify show"}
-    assert not json_shapes - with_option
-
-
-def test_the_json_answers_have_the_documented_keys(research):
-    research.started()
-    research.commit(speedup=1.3)
-    for path, *words in (
-        ("mjolnir autoresearch evaluate", "-m", "tiles"),
-        ("mjolnir autoresearch ledger",),
-        ("mjolnir autoresearch show", "2", "--diff"),
-        ("mjolnir autoresearch status",),
-        ("mjolnir verify correctness", "--quick"),
-        ("mjolnir verify sweep",),
-        ("mjolnir verify list",),
-        ("mjolnir doctor",),
-        ("mjolnir explain",),
-    ):
-        said = research.call(*path.split()[1:], *words, "--json")
-        shape = documented_shape(path)
-        assert said.json is not None, (path, said.err)
-        assert said.json["schema"] == shape["schema"]
-        compare(shape, said.json, path)

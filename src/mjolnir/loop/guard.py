@@ -88,6 +88,15 @@ def require_sound_ledger(run: OpenRun, *, is_thorough: bool) -> None:
     state = run.ledger.verify() if is_thorough else run.ledger.check()
     if state.problem is not None:
         raise state.problem
+    lost = [number for number in run.git.pinned(run.state.tag) if number > state.rows] if is_thorough else []
+    if lost:
+        raise Refused(
+            "E_LEDGER",
+            f"the ledger holds {state.rows} rows, but refs/mjolnir/{run.state.tag}/{max(lost)} pins an experiment "
+            "beyond them: rows were removed",
+            f"bring the ledger back from a copy, or export what is left and start a new run; git for-each-ref "
+            f"refs/mjolnir/{run.state.tag} lists the commits",
+        )
 
 
 def require_frozen(run: OpenRun) -> None:

@@ -72,7 +72,7 @@ def _import_libraries(with_numba: bool) -> None:
 def _serve(commands: int, answers: int, arena: mmap.mmap, load: Callable[[str], Callable[..., object]]) -> None:
     """Answer until the pipe ends. Everything used after the kernel was loaded is bound to a local name here."""
     read, write, exact, spin = os.read, os.write, _read_exact, _read_command
-    bind, describe = _bind, _describe
+    bind, describe, write_all, answer = _bind, _describe, _write_all, _answer
     memory = memoryview(arena)
     out_bytes = memory[0:0]
     decode: Callable[..., object] | None = None
@@ -84,18 +84,18 @@ def _serve(commands: int, answers: int, arena: mmap.mmap, load: Callable[[str], 
             if command == b"G" and decode is not None and call is not None:
                 kept = call(decode)
                 if not kept:
-                    _answer(write, answers, CONTRACT, "the call changed the shape, dtype or strides of an argument")
+                    answer(write, answers, CONTRACT, "the call changed the shape, dtype or strides of an argument")
                     continue
-                _write_all(write, answers, [done, out_bytes])
+                write_all(write, answers, [done, out_bytes])
                 continue
             message = json.loads(exact(commands, read, int.from_bytes(exact(commands, read, 4), "little")))
             if command == b"L":
                 decode = load(message["path"])
             else:
                 call, out_bytes = bind(message, memory)
-            _write_all(write, answers, [done])
+            write_all(write, answers, [done])
         except BaseException as e:  # noqa: BLE001  (the kernel may raise anything; the parent decides what it means)
-            _answer(write, answers, *describe(e))
+            answer(write, answers, *describe(e))
 
 
 def _read_command(fd: int, read: Callable[[int, int], bytes]) -> bytes:
@@ -130,9 +130,9 @@ def _write_all(write: Callable[[int, Any], int], fd: int, parts: list[Any]) -> N
             view = view[write(fd, view) :]
 
 
-def _answer(write: Callable[[int, Any], int], fd: int, status: int, text: str) -> None:
+def _answer(write: Callable[[int, Any], int], fd: int, status: int, text: str, write_all: Any = _write_all) -> None:
     data = text.encode("utf-8", "replace")[-_TEXT_BYTES:]
-    _write_all(write, fd, [bytes([status]), len(data).to_bytes(4, "little"), data])
+    write_all(write, fd, [bytes([status]), len(data).to_bytes(4, "little"), data])
 
 
 def _leg_loader(leg: str) -> Callable[[str], Callable[..., object]]:

@@ -23,11 +23,14 @@ _DENIED = {
     # fork vfork execve execveat socket socketpair ptrace process_vm_readv process_vm_writev kill tkill
     # unshare setns mount umount2 pivot_root chroot bpf perf_event_open userfaultfd io_uring_setup open_by_handle_at
     # keyctl add_key request_key sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority
-    # setsid setpgid pidfd_open pidfd_send_signal pidfd_getfd
+    # setsid setpgid pidfd_open pidfd_send_signal pidfd_getfd, and all that outlives a process: System V shared memory,
+    # semaphores and queues, POSIX queues
     "x86_64": (57, 58, 59, 322, 41, 53, 101, 310, 311, 62, 200, 272, 308, 165, 166, 155, 161, 321, 298, 323, 425, 304,
-               250, 248, 249, 203, 144, 142, 314, 141, 112, 109, 434, 424, 438),
+               250, 248, 249, 203, 144, 142, 314, 141, 112, 109, 434, 424, 438,
+               29, 30, 31, 64, 65, 66, 67, 68, 69, 70, 71, 220, 240),
     "aarch64": (221, 281, 198, 199, 117, 270, 271, 129, 130, 97, 268, 40, 39, 41, 51, 280, 241, 282, 425, 265,
-                219, 217, 218, 122, 119, 118, 274, 140, 157, 154, 434, 424, 438),
+                219, 217, 218, 122, 119, 118, 274, 140, 157, 154, 434, 424, 438,
+                180, 186, 187, 188, 189, 190, 191, 192, 193, 194, 195, 196, 197),
 }  # fmt: skip
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
