@@ -5,6 +5,7 @@ A command module is imported only when it is called or listed: an agent pays the
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -15,7 +16,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from mjolnir.errors import EnvironmentFault, ExitCode, Interrupted, MjolnirError, UsageFault
+from mjolnir.errors import EnvironmentFault, ExitCode, Interrupted, MjolnirError, ReaderLeftError, Refused, UsageFault
 
 _LAZY: Mapping[str, Mapping[str, str]] = {
     "mjolnir": {name: f"mjolnir.commands.{name}" for name in ("new", "demo", "doctor", "explain")},
@@ -109,11 +110,13 @@ app.add_typer(autoresearch_app)
 def main(argv: list[str] | None = None) -> None:
     """The entry point: run the command, turn every foreseeable failure into two lines and an exit code."""
     words = sys.argv[1:] if argv is None else argv
+    _require_streams()
     # The clock's process keeps off the workers' core: BLAS threads of the oracle would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         _require_folder()
         code = app(args=words, prog_name="mjolnir", standalone_mode=False)
+        sys.stdout.flush()
         if code == ExitCode.INTERRUPTED:  # the parser's own answer to Ctrl-C
             raise Interrupted
     except MjolnirError as e:
@@ -122,16 +125,33 @@ def main(argv: list[str] | None = None) -> None:
         _fail(Interrupted(), words)
     except typer.Exit as e:
         raise SystemExit(e.exit_code) from None
-    except BrokenPipeError:
-        # The reader (head, less) left: nothing is wrong, and there is nobody to tell.
-        sys.stderr.close()
+    except (ReaderLeftError, BrokenPipeError):
+        _silence_stdout()
         raise SystemExit(ExitCode.DONE) from None
+    except OSError as e:
+        if e.errno not in (errno.ENOSPC, errno.EIO):
+            raise
+        _silence_stdout()
+        message = f"the answer cannot be written: {e.strerror}; what the command recorded stays recorded"
+        _fail(Refused("E_DISK_FULL", message, "make room, then: mjolnir autoresearch ledger --tail 1"), words)
     except Exception as e:
         usage = _usage_fault(e)
         if usage is None:
             raise
         _fail(usage, words)
     raise SystemExit(code or ExitCode.DONE)
+
+
+def _require_streams() -> None:
+    """A caller may have closed stdout or stderr; Python then has none, and printing would be an error of its own."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (for the life of the process)
+
+
+def _silence_stdout() -> None:
+    """What is still buffered for a stdout that takes nothing must not fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _require_folder() -> None:
@@ -173,6 +193,8 @@ _SCHEMAS = {"ledger": "ledger-view", "list": "verify-list", "sweep": "verify"}
 def _schema(words: list[str]) -> str:
     """The `schema` of the command that was called: mjolnir.evaluate/1."""
     names = [w for w in words if not w.startswith("-")]
+    if names[:2] == ["verify", "show"]:
+        return "mjolnir.verify/1"
     inner = names[1] if len(names) > 1 and names[0] in ("autoresearch", "verify") else names[0] if names else "mjolnir"
     return f"mjolnir.{_SCHEMAS.get(inner, inner)}/1"
 

@@ -73,6 +73,10 @@ class FindingsError(MjolnirError):
     exit_code = ExitCode.FINDINGS
 
 
+class ReaderLeftError(Exception):
+    """Whoever read the answer (head, less) is gone: nothing is wrong, and there is nobody to tell."""
+
+
 class Interrupted(MjolnirError):
     """Ctrl-C or SIGTERM: exit 130."""
 

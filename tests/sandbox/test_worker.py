@@ -34,6 +34,7 @@ def soon():
 def ready_worker(body, head="", limits=LIMITS):
     kernel = f"{head}\n{SIGNATURE}{body}\n".encode()
     with start_worker(limits, kernel=kernel) as worker:
+        assert worker.wait_ready(soon()).kind == ReplyKind.DONE
         assert worker.load(soon()).kind == ReplyKind.DONE
         assert worker.bind(place(SHAPES), SCALARS, soon()).kind == ReplyKind.DONE
         yield worker
@@ -122,7 +123,7 @@ def test_kill_9_of_the_parent_ends_the_worker(tmp_path):
         f"kernel = {(SIGNATURE + 'while True: pass').encode()!r}\n"
         "with start_worker(WorkerLimits(memory_bytes=2 << 30, arena_bytes=1 << 20), kernel=kernel) as w:\n"
         "    deadline = time.monotonic() + 60\n"
-        "    w.load(deadline); w.bind(place(shapes), scalars, deadline)\n"
+        "    w.wait_ready(deadline); w.load(deadline); w.bind(place(shapes), scalars, deadline)\n"
         "    print(w.pid, flush=True)\n"
         "    w.call(deadline)\n"
     )

@@ -1,13 +1,14 @@
 """What the loop relies on: a visit answers with numbers that hang together, and refuses to invent any."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from mjolnir.config import parse_config
 from mjolnir.core.model import Crashed, Measured
-from mjolnir.errors import EnvironmentFault
+from mjolnir.errors import EnvironmentFault, UsageFault
 from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest, TargetRequest, load_target
 
 KERNELS = Path(__file__).parents[1] / "bad_kernels"
@@ -114,6 +115,22 @@ def test_a_thread_of_the_kernel_cannot_work_while_the_reference_is_timed():
     reference = next(s for s in report.sweep["series"] if s["role"] == "reference")
     shares = [b["cpu_share"] for p in reference["points"] for of_pair in p["blocks"] for b in of_pair]
     assert max(shares) > 0.8
+
+
+def test_no_case_that_matches_is_wrong_use():
+    target = load_target("cpu", parse_config(LIMITS))
+    request = TargetRequest(seed=1, check=CheckRequest(match="nosuchcase"))
+    with pytest.raises(UsageFault, match="nosuchcase"):
+        target.visit(KernelSource(blob=HONEST, name="kernel.py", origin="test"), request, lambda p: None)
+
+
+def test_a_worker_that_cannot_start_is_the_machines_fault(monkeypatch, tmp_path):
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho no interpreter here >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(broken))
+    with pytest.raises(EnvironmentFault, match="no interpreter here"):
+        visit(HONEST)
 
 
 def test_an_unknown_target_names_those_that_are_installed():

@@ -109,16 +109,16 @@ REFUSALS: Texts = {
     "E_STALE_LOCK": ("git found a lock that a dead process left.", "remove the file that was named, if no git runs"),
     "E_DOCUMENT": ("A saved run document is missing or damaged.", "mjolnir verify list"),
     "E_DEMO": ("A step of the demo did not end as it was told to.", "mjolnir doctor, then mjolnir demo again"),
-    "E_BUSY": ("Another evaluation holds the device or the ledger.", "wait for it: mjolnir autoresearch status"),
-}
-
-ENVIRONMENT: Texts = {
-    "E_GIT": ("git is missing, did not end, or failed.", "mjolnir doctor"),
     "E_OWNER": (
         "The repository belongs to another user, and git does not trust it.",
         "git config --global --add safe.directory PATH, if you trust it",
     ),
     "E_FOLDER": ("A folder that is needed is missing, or not empty.", "name another folder"),
+    "E_BUSY": ("Another evaluation holds the device or the ledger.", "wait for it: mjolnir autoresearch status"),
+}
+
+ENVIRONMENT: Texts = {
+    "E_GIT": ("git is missing, did not end, or failed.", "mjolnir doctor"),
     "E_TARGET": ("The target is not installed, or its device does not answer.", "mjolnir doctor"),
     "E_WORKER": ("The harness's own worker does not start or failed: nothing was measured.", "mjolnir doctor"),
     "E_UNSTEADY": (

@@ -107,9 +107,12 @@ def require_frozen(run: OpenRun) -> None:
             f"the installed mjolnir is not the one that began the run {run.state.tag}: its numbers do not compare",
             "install that version again, or start a new run: mjolnir autoresearch init TAG",
         )
-    _require_frozen_config(
-        run, read_config(run.git.root), "the work tree", f"git checkout {run.state.base_commit[:12]} -- {CONFIG_NAME}"
-    )
+    mend = f"git checkout {run.state.base_commit[:12]} -- {CONFIG_NAME}"
+    if not (run.git.root / CONFIG_NAME).exists():
+        raise Refused(
+            "E_CONFIG", f"{CONFIG_NAME} is gone; the run {run.state.tag} froze it at init", f"bring it back: {mend}"
+        )
+    _require_frozen_config(run, read_config(run.git.root), "the work tree", mend)
     _require_frozen_config(run, config_at(run.git, "HEAD"), "HEAD", f"git log --oneline -- {CONFIG_NAME} shows where")
 
 

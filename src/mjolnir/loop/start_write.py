@@ -44,8 +44,9 @@ def write_run(
     state = _state_of(plan, around)
     row = None
     with contextlib.ExitStack() as undo:
-        git.create_branch(plan.branch, plan.base_commit)
+        # Before the call, since git makes the branch first and may then fail to switch to it.
         undo.callback(_quietly, lambda: git.delete_branch(plan.branch))
+        git.create_branch(plan.branch, plan.base_commit)
         undo.callback(_quietly, lambda: git.switch(plan.head_branch or plan.head))
         run_hash = write_run_state(git.common_dir, state)
         undo.callback(_quietly, lambda: remove_run_state(git.common_dir, tag))

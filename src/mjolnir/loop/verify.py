@@ -28,6 +28,8 @@ from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest, l
 WORK_TREE = "work tree"
 _DTYPE_NAMES = {"fp8": "fp8_e4m3", **{name: name for name in BYTES_PER_ELEMENT}}
 
+MAX_TIME_LIMIT_S = 86_400
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
@@ -106,6 +108,8 @@ def plan_document(bench: Bench, sweep: SweepRequest) -> dict[str, Any]:
 
 def run_check(bench: Bench, check: CheckRequest, around: Surroundings, *, time_limit_s: float | None) -> Verified:
     """Check the kernel and save the run document. Raises EnvironmentFault, UsageFault when no case matches."""
+    if time_limit_s is not None and not 1 <= time_limit_s <= MAX_TIME_LIMIT_S:
+        raise UsageFault(f"--timeout {time_limit_s} is no time limit", f"from 1 to {MAX_TIME_LIMIT_S} seconds")
     is_default = check == CheckRequest(quick=False, fail_fast=False) and time_limit_s is None
     visit = _visit(bench, around, check=check, sweep=None, time_limit_s=time_limit_s, is_default=is_default)
     if visit.report.outcome is None and not (visit.report.correctness or {}).get("cases"):

@@ -12,7 +12,7 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
-from mjolnir.errors import MjolnirError
+from mjolnir.errors import MjolnirError, ReaderLeftError
 from mjolnir.render.text import one_line, whole
 
 MIN_WIDTH = 60
@@ -20,6 +20,13 @@ MAX_WIDTH = 200
 PLAIN_WIDTH = 120
 """Columns when nobody says how wide the reader is: a pipe, a log, an agent's tool."""
 _MESSAGE_LIMIT = 4000
+
+
+class _Console(Console):
+    """A reader that left early (head, less) is the command line's business, not rich's: it would exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise ReaderLeftError
 
 
 def stdout_console() -> Console:
@@ -36,7 +43,7 @@ def _console(stream: IO[str]) -> Console:
     # A terminal of an old encoding shows "?" for a glyph it lacks; it must not end the command.
     with contextlib.suppress(AttributeError, ValueError):
         stream.reconfigure(errors="replace")  # type: ignore[attr-defined]
-    console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    console = _Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
     console.width = _width(console)
     return console
 
@@ -81,8 +88,11 @@ def print_json(answer: dict[str, Any]) -> None:
         text = json.dumps(answer, allow_nan=False)
     except ValueError:
         text = json.dumps(_finite(answer), allow_nan=False)
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderLeftError from None
 
 
 def _finite(value: Any) -> Any:

@@ -85,7 +85,8 @@ def status_block(view: StatusView) -> Text:
     lines.append(_chain(view))
     lines += _running(view.running)
     if not view.total:
-        lines.append(_line("next", "mjolnir autoresearch init TAG"))
+        following = "init TAG" if view.target is None else 'evaluate -m "the starting kernel"'
+        lines.append(_line("next", f"mjolnir autoresearch {following}"))
     return Text("\n").join(lines)
 
 

@@ -66,3 +66,16 @@ def is_readable_by_all(folders: Sequence[str]) -> bool:
                 if not path.stat().st_mode & 0o001:
                     return False
     return True
+
+
+def write_scratch(scratch: Path, kernel: bytes | None) -> Path:
+    """A folder that holds the kernel (read-only for the worker) and an empty one that it may write."""
+    scratch.chmod(0o755)
+    work = scratch / "work"
+    work.mkdir()
+    work.chmod(0o777)
+    path = scratch / "kernel.py"
+    if kernel is not None:
+        path.write_bytes(kernel)
+        path.chmod(0o444)
+    return path

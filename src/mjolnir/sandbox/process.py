@@ -21,7 +21,7 @@ from typing import Any
 
 from mjolnir.process import Child, spawn
 from mjolnir.sandbox.arena import Arena, Slot, open_arena
-from mjolnir.sandbox.launch import worker_argv, worker_environment
+from mjolnir.sandbox.launch import worker_argv, worker_environment, write_scratch
 
 _SPIN_READS = 20_000
 """Some 10 ms of looking without sleep: most answers come within it, and a wake-up would be noise in a short call."""
@@ -80,6 +80,20 @@ class Worker:
     def log(self) -> str:
         """What the worker printed, bounded: data for people."""
         return self._child.log.text()
+
+    def wait_ready(self, deadline: float) -> Reply:
+        """DONE when the worker has its walls up. Anything else is this machine's fault: no kernel was read yet."""
+        start = time.perf_counter()
+        try:
+            is_standing = self._read(1, deadline) == b"\0"
+        except TimeoutError:
+            return Reply(
+                kind=ReplyKind.LATE, seconds=time.perf_counter() - start, text="the worker did not start in time"
+            )
+        except EOFError:
+            return self._gone(time.perf_counter() - start)
+        kind = ReplyKind.DONE if is_standing else ReplyKind.GARBAGE
+        return Reply(kind=kind, seconds=time.perf_counter() - start)
 
     def load(self, deadline: float) -> Reply:
         """Load the leg: for a candidate, execute its file. `deadline` on time.monotonic()."""
@@ -194,7 +208,7 @@ def start_worker(
         scratch = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="mjolnir-worker-", ignore_cleanup_errors=True))
         )
-        kernel_path = _write_scratch(scratch, kernel)
+        kernel_path = write_scratch(scratch, kernel)
         arena = stack.enter_context(open_arena(limits.arena_bytes))
         command_read, command_write = os.pipe()
         answer_read, answer_write = os.pipe()
@@ -223,16 +237,3 @@ def start_worker(
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(child.pid, {limits.core})
         yield Worker(child, arena, command_write, answer_read, limits, kernel_path)
-
-
-def _write_scratch(scratch: Path, kernel: bytes | None) -> Path:
-    """A folder that holds the kernel (read-only for the worker) and an empty one that it may write."""
-    scratch.chmod(0o755)
-    work = scratch / "work"
-    work.mkdir()
-    work.chmod(0o777)
-    path = scratch / "kernel.py"
-    if kernel is not None:
-        path.write_bytes(kernel)
-        path.chmod(0o444)
-    return path

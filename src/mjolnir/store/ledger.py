@@ -81,10 +81,13 @@ class Ledger:
         return None if found is None else self._file.decode_line(decode_json, *found)
 
     def raw_rows(self, count: int | None = None) -> list[dict[str, Any]]:
-        """The last `count` rows (None: all) as they stand in the file, every key. Raises Refused E_LEDGER."""
+        """The last `count` rows (None: all) as they stand in the file, every key. Raises Refused E_LEDGER.
+
+        A line that is JSON and no row is damage here too: each is decoded as a row as well.
+        """
         if count is not None:
-            return [self._decode_tail(decode_json, line) for line in self._file.tail(count).lines]
-        return [self._file.decode_line(decode_json, number, line) for number, line in self._file.lines()]
+            return [self._decode_tail(_decode_checked, line) for line in self._file.tail(count).lines]
+        return [self._file.decode_line(_decode_checked, number, line) for number, line in self._file.lines()]
 
     def check(self) -> ChainState:
         """The quick answer: row count, last hash, ledger and mirror and anchor against each other."""
@@ -142,7 +145,7 @@ def open_ledger(root: Path, common_dir: Path, *, tag: str) -> Ledger:
         raise Refused(
             "E_LEDGER",
             f"{LEDGER} holds the run {owner}, not {tag}",
-            f"mjolnir autoresearch export --tag {owner}, then mv {files.ledger.path} {files.ledger.path}.{owner}",
+            f"mjolnir autoresearch export --tag {owner}, then mv '{files.ledger.path}' '{files.ledger.path}.{owner}'",
         )
     ledger = Ledger(files, tag)
     try:
@@ -171,7 +174,7 @@ def start_ledger(root: Path, common_dir: Path, *, tag: str, run_hash: str | None
         raise Refused(
             "E_LEDGER",
             f"{LEDGER} holds rows of another run: {owner}",
-            f"mjolnir autoresearch export, then move it away: mv {files.ledger.path} {files.ledger.path}.aside",
+            f"mjolnir autoresearch export, then move it away: mv '{files.ledger.path}' '{files.ledger.path}.aside'",
         )
     if files.mirror.size_bytes():
         raise Refused(
@@ -195,6 +198,11 @@ def remove_ledger(root: Path, common_dir: Path, *, tag: str) -> None:
             view.remove(files)
         files.mirror.path.unlink(missing_ok=True)
         forget_anchor(files.anchor)
+
+
+def _decode_checked(line: bytes) -> dict[str, Any]:
+    decode_row(line)
+    return decode_json(line)
 
 
 def _anchor(files: LedgerFiles) -> Anchor | None:

@@ -44,7 +44,7 @@ class RowFile:
             raise self._unreadable(e) from e
         if not stat.S_ISREG(info.st_mode):
             kind = "a symbolic link" if stat.S_ISLNK(info.st_mode) else "not a regular file"
-            raise Refused("E_LEDGER", f"{self.shown} is {kind}", f"move it away: mv {self.path} {self.path}.aside")
+            raise Refused("E_LEDGER", f"{self.shown} is {kind}", f"move it away: mv '{self.path}' '{self.path}.aside'")
         return info.st_size
 
     def open(self, flags: int = os.O_RDONLY) -> int:
@@ -139,12 +139,12 @@ class RowFile:
         return Refused(
             "E_LEDGER",
             f"{self.shown}:{number} {what}",
-            f"move the file away (mv {self.path} {self.path}.damaged) and run the command again: "
+            f"move the file away (mv '{self.path}' '{self.path}.damaged') and run the command again: "
             "rows are restored from their copy where it is whole",
         )
 
     def _unreadable(self, error: OSError) -> Refused:
-        return Refused("E_LEDGER", f"{self.shown} cannot be read: {error.strerror}", f"chmod u+r {self.path}")
+        return Refused("E_LEDGER", f"{self.shown} cannot be read: {error.strerror}", f"chmod u+r '{self.path}'")
 
 
 def count_lines(block: bytes) -> int:

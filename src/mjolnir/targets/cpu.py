@@ -15,7 +15,7 @@ from mjolnir.config import Config
 from mjolnir.core.case_plan import plan_cases
 from mjolnir.core.cases import Case
 from mjolnir.core.model import CaseResult, Crashed, Outcome, Tampered
-from mjolnir.errors import EnvironmentFault
+from mjolnir.errors import EnvironmentFault, UsageFault
 from mjolnir.sandbox.leftovers import become_subreaper, find_leftovers, kill_all, own_children
 from mjolnir.sandbox.process import ReplyKind, WorkerLimits, start_worker
 from mjolnir.targets.cpu_arena import arena_bytes
@@ -52,7 +52,10 @@ class CpuTarget:
         self.workload = config.workload.paged_decode()
 
     def preflight(self) -> None:
-        missing = find_missing(self.section, self.workload)
+        self._require_memory(self.section.lengths)
+
+    def _require_memory(self, lengths: tuple[int, ...]) -> None:
+        missing = find_missing(dataclasses.replace(self.section, lengths=lengths), self.workload)
         if missing is not None:
             raise EnvironmentFault("E_TARGET", missing.found, missing.hint)
 
@@ -63,6 +66,8 @@ class CpuTarget:
         return read_fingerprint()
 
     def visit(self, kernel: KernelSource, request: TargetRequest, observe: Observe) -> TargetReport:
+        wanted = request.sweep.lengths if request.sweep is not None else self.section.lengths
+        self._require_memory(wanted)
         core = choose_core()
         become_subreaper()
         with keep_off(core):
@@ -82,6 +87,8 @@ class _Visit:
         self.observe = observe
         self.core = core
         self.cases = self._plan(request.check) if request.check is not None else ()
+        if request.check is not None and not self.cases:
+            raise UsageFault(f"no case matches {request.check.match!r}", "mjolnir verify correctness shows all of them")
         self.known_children = own_children()
         self.worker_pids: set[int] = set()
         self.cases_done: tuple[CaseResult, ...] = ()
@@ -146,6 +153,12 @@ class _Visit:
 
     def _load(self, legs: list[Leg]) -> Crashed | None:
         for leg in legs:
+            ready = leg.worker.wait_ready(self._deadline())
+            if ready.kind != ReplyKind.DONE:
+                why = describe_failure(ready)
+                printed = leg.worker.log.strip().splitlines()
+                cause = f": {printed[-1][:200]}" if printed else ""
+                raise EnvironmentFault("E_WORKER", f"a worker does not start here: {why}{cause}", "mjolnir doctor")
             reply = leg.worker.load(self._deadline())
             if reply.kind == ReplyKind.DONE:
                 continue

@@ -67,7 +67,8 @@ def confine(*, memory_bytes: int, scratch: str, readable: Sequence[str], keeps_r
     libc = ctypes.CDLL(None, use_errno=True)
     abi = _landlock_abi(libc)
     if os.getuid() == 0 and (abi > 0 or not keeps_read_search):
-        _lower_user(libc, keeps_read_search=keeps_read_search)
+        with contextlib.suppress(PermissionError):  # root without the capability, in a container: the user stays
+            _lower_user(libc, keeps_read_search=keeps_read_search)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if abi > 0:
         _restrict_files(libc, abi, readable=readable, writable=[scratch])

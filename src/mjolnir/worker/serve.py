@@ -4,7 +4,8 @@ Protocol over two pipes; numbers are little-endian. The parent writes
     'L' u32 length, JSON {path}                          load the leg (the kernel file at path, or the trusted one)
     'C' u32 length, JSON {arrays: {name: [offset, shape, dtype]}, scalars}   point at the arrays of a case
     'G'                                                  call decode once
-and after each gets one status byte: 0 done ('G': followed by the raw bytes of out), else u32 length and a text.
+The worker first writes one byte 0: it stands. After each command the parent gets one status byte: 0 done ('G': followed
+by the raw bytes of out), else u32 length and a text.
 A call in a check and a call under the clock are the same byte, so a kernel cannot tell one from the other.
 """
 
@@ -26,6 +27,7 @@ DONE, FAILED, UNSUPPORTED, CONTRACT, NO_DECODE, BAD_SOURCE = 0, 1, 2, 3, 4, 5
 _SPIN_READS = 4000
 """About 2 ms of looking before the worker goes to sleep: waking up costs tens of microseconds and would be noise."""
 _TEXT_BYTES = 8192
+_TRACEBACK_CHARS, _MESSAGE_CHARS = 6000, 500
 
 
 def main() -> None:
@@ -45,6 +47,7 @@ def main() -> None:
         readable=args.readable,
         keeps_read_search=args.keeps_read_search,
     )
+    os.write(args.answers, bytes([DONE]))  # the walls stand: what fails from here on is the kernel's doing
     _serve(args.commands, args.answers, arena, load)
 
 
@@ -178,7 +181,8 @@ def _describe(e: BaseException) -> tuple[int, str]:
     if isinstance(e, SyntaxError):
         return BAD_SOURCE, "".join(traceback.format_exception_only(e))
     try:
-        return FAILED, "".join(traceback.format_exception(e))
+        message = " ".join(f"{type(e).__name__}: {e}"[:_MESSAGE_CHARS].split())
+        return FAILED, "".join(traceback.format_exception(e))[:_TRACEBACK_CHARS] + f"\n{message}"
     except BaseException:  # noqa: BLE001  (an exception whose own text raises)
         return FAILED, type(e).__name__
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mjolnir.errors import UsageFault
+
 if TYPE_CHECKING:
     from mjolnir.loop.evaluate import Evaluation, Request
     from mjolnir.loop.interrupt import Interruption
@@ -75,6 +77,8 @@ def _evaluate(request: Request, interruption: Interruption, *, as_json: bool) ->
 
 def _read_stdin() -> str:
     """One argument of a command line holds 128 KiB on Linux; a pipe holds any text. Its last line end is the pipe's."""
+    if sys.stdin is None:
+        raise UsageFault("-m -: there is no standard input to read from", "pipe the text in, or say it: -m TEXT")
     return sys.stdin.buffer.read().decode("utf-8", "replace").removesuffix("\n")
 
 
