@@ -99,6 +99,10 @@ REFUSALS: Texts = {
     ),
     "E_REPOSITORY": ("This is not a git repository, or it has no work tree.", "cd into one, or mjolnir new DIR"),
     "E_BRANCH": ("The branch exists already, does not exist, or is in the way.", "git branch --list; take another tag"),
+    "E_CALIBRATION": (
+        "The stored calibration is of another device or configuration: its noise figures do not hold here.",
+        "mjolnir autoresearch calibrate",
+    ),
     "E_DETACHED": ("HEAD is on no branch.", "git switch autoresearch/TAG"),
     "E_NO_COMMITS": ("The repository has no commit yet.", "git add FILES && git commit"),
     "E_RUN": ("There is no run on this branch.", "mjolnir autoresearch init TAG, or git switch autoresearch/TAG"),
@@ -121,6 +125,14 @@ ENVIRONMENT: Texts = {
     "E_GIT": ("git is missing, did not end, or failed.", "mjolnir doctor"),
     "E_TARGET": ("The target is not installed, or its device does not answer.", "mjolnir doctor"),
     "E_WORKER": ("The harness's own worker does not start or failed: nothing was measured.", "mjolnir doctor"),
+    "E_CHAMPION": (
+        "The champion, run beside the candidate, fails or breaks the rules here: there is nothing to compare with.",
+        "mjolnir autoresearch show ID of the champion; start a new run from a sound commit: init TAG --base COMMIT",
+    ),
+    "E_NOISE": (
+        "One kernel timed against itself scatters by more than 15 % at some L: nothing measured here means much.",
+        "stop other load, fix the clocks, let it cool; then run it again",
+    ),
     "E_UNSTEADY": (
         "This machine was too busy to measure a baseline: its clocks contradict each other.",
         "stop what else runs here (mjolnir doctor shows its load), then run it again",

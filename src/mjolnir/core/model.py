@@ -194,6 +194,9 @@ class Experiment:
     rule: str | None = None
     params: dict[str, Any] | None = None
     judge: dict[str, Any] | None = None
+    screen: dict[str, Any] | None = None
+    ab: dict[str, Any] | None = None
+    confirm: dict[str, Any] | None = None
     set_aside: list[int] = field(default_factory=list)
     attempt: int | None = None
     harness_hash: str | None = None

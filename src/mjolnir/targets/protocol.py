@@ -6,13 +6,13 @@ names a callable `(config: Config) -> Target`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
 from mjolnir.config import Config
-from mjolnir.core.model import Outcome
+from mjolnir.core.model import Crashed, Outcome, Tampered
 from mjolnir.errors import EnvironmentFault
 
 ENTRY_POINT_GROUP = "mjolnir.targets"
@@ -69,6 +69,30 @@ class Progress:
     total: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entrant:
+    """One leg of a race. `role`: champion, candidate, baseline or reference; `kernel` None: the target's reference."""
+
+    role: str
+    kernel: KernelSource | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceRequest:
+    """Legs timed beside one another, each in fresh workers of its own. `seed` as in TargetRequest.
+
+    `worker_sets`: how many sets of fresh workers, one worker an entrant, are timed one after another; a set sees every
+    L. `lengths`, `iters`, `gate` as in SweepRequest.
+    """
+
+    seed: int
+    lengths: tuple[int, ...]
+    worker_sets: int = 1
+    iters: int | None = None
+    gate: bool = True
+    time_limit_s: float = 300.0
+
+
 Observe = Callable[[Progress], None]
 
 
@@ -83,6 +107,24 @@ class TargetReport:
     sweep: dict[str, Any] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     gate: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceReport:
+    """What came of a race: the time of one call in microseconds by role and L, or who failed and how.
+
+    `failure` is None for a race that ended; else `failed_role` is whose it is (never the reference: that is an
+    EnvironmentFault). `unsteady` as in core.model.Measured. `document` is the stage part of a run document.
+    """
+
+    times_us: dict[str, dict[int, float]] = field(default_factory=dict)
+    failure: Crashed | Tampered | None = None
+    failed_role: str = ""
+    unsteady: str = ""
+    notes: tuple[str, ...] = ()
+    document: dict[str, Any] = field(default_factory=dict)
+    gate: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +153,10 @@ class Target(Protocol):
 
     def visit(self, kernel: KernelSource, request: TargetRequest, observe: Observe) -> TargetReport:
         """Check and time one kernel. Raises EnvironmentFault; whatever the kernel does is an Outcome."""
+
+    def race(self, entrants: Sequence[Entrant], request: RaceRequest, observe: Observe) -> RaceReport:
+        """Time kernels, and the reference where it is an entrant, interleaved in one run; the entrants take their turns
+        in the order given. Every timed answer is verified. Raises EnvironmentFault."""
 
 
 def load_target(name: str, config: Config) -> Target:
