@@ -10,8 +10,10 @@ kernel   SPEEDUP = 1.2 or {128: 1.2, 1024: 1.1}   reference time / candidate tim
 machine  {"reference": {"128": 1.5}}              factors of the reference's time
          {"unsteady": "why"}                      the numbers are not to be trusted
          {"fault": "no device answers"}           preflight raises EnvironmentFault
-         {"hold": {"sweep": ["a", "b"]}}          at that stage (preflight, correctness, sweep) write a byte to the
-                                                  pipe a and wait for one from the pipe b
+         {"hold": {"sweep": ["a", "b"]}}          at that stage (preflight, correctness, sweep, race) write a byte to
+                                                  the pipe a and wait for one from the pipe b
+
+Races, which time kernels side by side, are in scripted_race.py.
 """
 
 from __future__ import annotations
@@ -19,16 +21,28 @@ from __future__ import annotations
 import ast
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from scripted_race import REFERENCE_US_PER_TOKEN, run_race
+
 from mjolnir.config import Config
 from mjolnir.core.model import CaseResult, Crashed, Incorrect, Measured, Measurement, Outcome, Sweep, Tampered
 from mjolnir.errors import EnvironmentFault
-from mjolnir.targets.protocol import Check, KernelSource, Observe, Progress, TargetReport, TargetRequest
+from mjolnir.targets.protocol import (
+    Check,
+    Entrant,
+    KernelSource,
+    Observe,
+    Progress,
+    RaceReport,
+    RaceRequest,
+    TargetReport,
+    TargetRequest,
+)
 
-REFERENCE_US_PER_TOKEN = 0.5
 BATCH_CALLS = 40
 FAMILIES = ("gauss", "temperature3", "needle", "hist", "large", "pair")
 
@@ -52,6 +66,10 @@ class ScriptedTarget:
 
     def fingerprint(self) -> dict[str, Any]:
         return {"name": machine().get("name", "scripted device")}
+
+    def race(self, entrants: Sequence[Entrant], request: RaceRequest, observe: Observe) -> RaceReport:
+        _hold("race")
+        return run_race(entrants, request, observe, world=machine(), constants=constants)
 
     def visit(self, kernel: KernelSource, request: TargetRequest, observe: Observe) -> TargetReport:
         try:
