@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import sys
 import tempfile
@@ -22,9 +21,10 @@ from typing import Any
 from mjolnir.process import Child, spawn
 from mjolnir.sandbox.arena import Arena, Slot, open_arena
 from mjolnir.sandbox.launch import worker_argv, worker_environment, write_scratch
+from mjolnir.sandbox.pipes import Pipes
 
-_SPIN_READS = 20_000
-"""Some 10 ms of looking without sleep: most answers come within it, and a wake-up would be noise in a short call."""
+_TEXT_BYTES = 1 << 16
+_NOT_OF_THE_PROTOCOL = "the worker's answer is not of the protocol"
 
 
 class ReplyKind(IntEnum):
@@ -62,19 +62,20 @@ class WorkerLimits:
 
 
 class Worker:
-    """A started worker. Not for two threads at once."""
+    """A started worker. Not for two threads at once.
 
-    def __init__(
-        self, child: Child, arena: Arena, commands: int, answers: int, limits: WorkerLimits, kernel_path: Path
-    ) -> None:
+    After a reply of GONE, LATE or GARBAGE it is asked nothing more: an answer that came later could pass for another.
+    """
+
+    def __init__(self, child: Child, arena: Arena, pipes: Pipes, limits: WorkerLimits, kernel_path: Path) -> None:
         self.arena = arena
         self._kernel_path = kernel_path
         self.pid = child.pid
         self._child = child
-        self._commands = commands
-        self._answers = answers
+        self._pipes = pipes
         self._limits = limits
         self._out_size_bytes = 0
+        self._broken: Reply | None = None
 
     @property
     def log(self) -> str:
@@ -83,17 +84,20 @@ class Worker:
 
     def wait_ready(self, deadline: float) -> Reply:
         """DONE when the worker has its walls up. Anything else is this machine's fault: no kernel was read yet."""
+        return self._keep(self._stand(deadline))
+
+    def _stand(self, deadline: float) -> Reply:
         start = time.perf_counter()
         try:
-            is_standing = self._read(1, deadline) == b"\0"
+            is_standing = self._pipes.read(1, deadline) == b"\0"
         except TimeoutError:
-            return Reply(
-                kind=ReplyKind.LATE, seconds=time.perf_counter() - start, text="the worker did not start in time"
-            )
+            return _late(start, "the worker did not start in time")
         except EOFError:
-            return self._gone(time.perf_counter() - start)
-        kind = ReplyKind.DONE if is_standing else ReplyKind.GARBAGE
-        return Reply(kind=kind, seconds=time.perf_counter() - start)
+            return self._gone(start)
+        seconds = time.perf_counter() - start
+        if is_standing:
+            return Reply(kind=ReplyKind.DONE, seconds=seconds)
+        return Reply(kind=ReplyKind.GARBAGE, seconds=seconds, text=_NOT_OF_THE_PROTOCOL)
 
     def load(self, deadline: float) -> Reply:
         """Load the leg: for a candidate, execute its file. `deadline` on time.monotonic()."""
@@ -119,8 +123,9 @@ class Worker:
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, number)
+        if self._child.poll() is None:  # else its id may belong to another process by now
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def cpu_seconds(self) -> float | None:
         """CPU time of the worker and its threads as the kernel counts it; None where that cannot be read."""
@@ -136,67 +141,56 @@ class Worker:
         return self._exchange(command + len(data).to_bytes(4, "little") + data, 0, deadline)
 
     def _exchange(self, command: bytes, payload_bytes: int, deadline: float) -> Reply:
-        if self._has_unread():
-            return Reply(kind=ReplyKind.GARBAGE, seconds=0.0, text="the worker wrote an answer that nobody asked for")
+        if self._broken is not None:
+            return self._broken
         start = time.perf_counter()
         try:
-            os.write(self._commands, command)
-            status = self._read(1, deadline)
-            data = self._read(payload_bytes, deadline) if status == b"\0" else b""
+            if self._pipes.has_unread():
+                text = "the worker wrote an answer that nobody asked for"
+                return self._keep(Reply(kind=ReplyKind.GARBAGE, seconds=0.0, text=text))
+            start = time.perf_counter()
+            self._pipes.write(command, deadline)
+            status = self._pipes.read(1, deadline)
+            data = self._pipes.read(payload_bytes, deadline) if status == b"\0" else b""
         except TimeoutError:
-            return Reply(
-                kind=ReplyKind.LATE, seconds=time.perf_counter() - start, text="no answer within the time limit"
-            )
+            return self._keep(_late(start, "no answer within the time limit"))
         except (EOFError, BrokenPipeError):
-            return self._gone(time.perf_counter() - start)
+            return self._keep(self._gone(start))
         seconds = time.perf_counter() - start
         if status == b"\0":
             return Reply(kind=ReplyKind.DONE, seconds=seconds, out=data)
-        return self._failure(status[0], seconds, deadline)
+        return self._keep(self._failure(status[0], start, deadline))
 
-    def _failure(self, status: int, seconds: float, deadline: float) -> Reply:
+    def _failure(self, status: int, start: float, deadline: float) -> Reply:
+        seconds = time.perf_counter() - start
+        garbage = Reply(kind=ReplyKind.GARBAGE, seconds=seconds, text=_NOT_OF_THE_PROTOCOL)
         if status > ReplyKind.BAD_SOURCE:
-            return Reply(kind=ReplyKind.GARBAGE, seconds=seconds, text="the worker's answer is not of the protocol")
+            return garbage
         try:
-            size_bytes = int.from_bytes(self._read(4, deadline), "little")
-            if size_bytes > 1 << 16:
-                return Reply(kind=ReplyKind.GARBAGE, seconds=seconds, text="the worker's answer is not of the protocol")
-            text = self._read(size_bytes, deadline).decode("utf-8", "replace")
+            size_bytes = int.from_bytes(self._pipes.read(4, deadline), "little")
+            if size_bytes > _TEXT_BYTES:
+                return garbage
+            text = self._pipes.read(size_bytes, deadline).decode("utf-8", "replace")
         except TimeoutError:
-            return Reply(kind=ReplyKind.LATE, seconds=seconds, text="half an answer, then silence")
+            return _late(start, "half an answer, then silence")
         except EOFError:
-            return self._gone(seconds)
+            return self._gone(start)
         return Reply(kind=ReplyKind(status), seconds=seconds, text=text)
 
-    def _gone(self, seconds: float) -> Reply:
+    def _keep(self, reply: Reply) -> Reply:
+        if reply.kind >= ReplyKind.GONE:
+            self._broken = reply
+        return reply
+
+    def _gone(self, start: float) -> Reply:
+        seconds = time.perf_counter() - start
         status = self._child.kill()
         end = f"signal {-status}" if status < 0 else f"exit code {status}"
         return Reply(kind=ReplyKind.GONE, seconds=seconds, text=f"the worker left before its answer ({end})")
 
-    def _has_unread(self) -> bool:
-        return bool(select.select([self._answers], [], [], 0)[0]) and self._child.poll() is None
 
-    def _read(self, size_bytes: int, deadline: float) -> bytes:
-        """Exactly `size_bytes`. Raises TimeoutError past `deadline`, EOFError when the worker ended."""
-        data = bytearray()
-        spins = _SPIN_READS
-        while len(data) < size_bytes:
-            try:
-                part = os.read(self._answers, size_bytes - len(data))
-            except BlockingIOError:
-                spins -= 1
-                if spins < 0:
-                    self._wait(deadline)
-                continue
-            if not part:
-                raise EOFError
-            data += part
-        return bytes(data)
-
-    def _wait(self, deadline: float) -> None:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([self._answers], [], [], left)[0]:
-            raise TimeoutError
+def _late(start: float, text: str) -> Reply:
+    return Reply(kind=ReplyKind.LATE, seconds=time.perf_counter() - start, text=text)
 
 
 @contextlib.contextmanager
@@ -214,7 +208,7 @@ def start_worker(
         answer_read, answer_write = os.pipe()
         for fd in (command_write, answer_read):
             stack.callback(os.close, fd)
-        os.set_blocking(answer_read, False)
+        pipes = Pipes(command_write, answer_read)
         argv = worker_argv(
             scratch,
             arena,
@@ -236,4 +230,4 @@ def start_worker(
         if limits.core is not None and hasattr(os, "sched_setaffinity"):
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(child.pid, {limits.core})
-        yield Worker(child, arena, command_write, answer_read, limits, kernel_path)
+        yield Worker(child, arena, pipes, limits, kernel_path)
