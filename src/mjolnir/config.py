@@ -33,7 +33,7 @@ JUDGING_SECTIONS = ("run", "targets", "workload", "gate")
 class RunSection:
     target: str = "auto"
     min_gain: float = 0.02
-    rule: str = "seed"
+    rule: str = "confirmed"
     allow: tuple[str, ...] = ("research/program.md",)
     sandbox: str = "process"
     plateau: int = 15

@@ -17,7 +17,7 @@ def value_rules(config: Config) -> list[tuple[str, bool, str]]:
     run, w = config.run, config.workload
     rules = [
         ("run.min_gain", 0 <= run.min_gain <= 1, "a ratio from 0 to 1 (0.02 is 2 %)"),
-        ("run.rule", run.rule in ("seed",), '"seed"'),
+        ("run.rule", run.rule in ("confirmed", "seed"), '"confirmed" or "seed"'),
         ("run.sandbox", run.sandbox in ("process",), '"process"'),
         ("run.plateau", 1 <= run.plateau <= 100_000, "a count of experiments from 1 to 100000"),
         ("run.target", run.target == "auto" or run.target in config.targets, '"auto" or a [targets.NAME] of this file'),

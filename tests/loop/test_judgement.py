@@ -18,10 +18,11 @@ from mjolnir.core.model import (
     Sweep,
     Tampered,
 )
-from mjolnir.loop.judgement import judge_outcome, rule_params
+from mjolnir.loop.judgement import judge_outcome
+from mjolnir.loop.rule_params import rule_params
 from mjolnir.loop.terms import Wishes, settle_terms
 
-CONFIG = parse_config("[targets.cpu]\nlengths = [128, 1024, 4096]\nmin_gain = 0.05\n")
+CONFIG = parse_config('[run]\nrule = "seed"\n[targets.cpu]\nlengths = [128, 1024, 4096]\nmin_gain = 0.05\n')
 TERMS = settle_terms(CONFIG, "cpu", Wishes())
 WRONG = CaseResult(family="needle", case="L=129", passed=False, error=0.5, limit=0.01)
 RIGHT = CaseResult(family="gauss", case="L=128", passed=True, error=0.001, limit=0.01)

@@ -17,12 +17,13 @@ from mjolnir.core.model import Rule, Status
 from mjolnir.core.per_length import divide_per_length, positive_number, read_per_length
 from mjolnir.core.stats import mean, median, stdev
 
+REFERENCE_JUMP, MAX_SET_ASIDE, PASS_GAIN = 0.10, 2, 0.01
+"""`screen`: see there."""
 LEAST_TRUSTED = (3, 4)
-"""The part of the L, numerator and denominator, that a screening run must trust at least (rounded up: 6 of 8)."""
+"""The part of the L that a screening run must trust at least (rounded up: 6 of 8)."""
 TRIM_FROM = 5
 """From this many values on, `trim` leaves out the largest and the smallest."""
-FIRST_ROUND_GAIN = 0.005
-"""What the first round must show for a second one to be worth its time. A ratio minus 1."""
+FIRST_ROUND_GAIN = 0.005  # a ratio minus 1
 LEAST_T = {1: 2.0, 2: 2.9}
 """What t must exceed, by attempt: a second try at the same program has to show more, or trying again would pay."""
 SLOWER_BELOW = 0.97
@@ -30,7 +31,8 @@ SLOWER_BELOW = 0.97
 MAX_SLOWER = 1
 DEEP_BELOW = 0.92
 """An L below this in every round is deep: one is too many. A ratio as SLOWER_BELOW."""
-MAX_ROUNDS = 3
+MAX_ROUNDS, SE_FLOOR = 3, 0.002
+"""`decide`: the most rounds, and the standard error on the log scale where no calibration says more."""
 _LARGEST_LOG = math.log(math.nextafter(math.inf, 0.0))
 
 
@@ -85,9 +87,9 @@ def screen(
     row: Row,
     best: Row | None,
     *,
-    reference_jump: float = 0.10,
-    max_set_aside: int = 2,
-    pass_gain: float = 0.01,
+    reference_jump: float = REFERENCE_JUMP,
+    max_set_aside: int = MAX_SET_ASIDE,
+    pass_gain: float = PASS_GAIN,
 ) -> Screen:
     """Is `row`, an ordinary run, worth a confirmation against the champion's row `best`?
 
@@ -117,7 +119,7 @@ def screen(
 
 
 def decide(
-    rounds: Sequence[Mapping[Any, Any]], *, min_gain: float = 0.02, attempt: int = 1, se_floor: float = 0.002
+    rounds: Sequence[Mapping[Any, Any]], *, min_gain: float = 0.02, attempt: int = 1, se_floor: float = SE_FLOOR
 ) -> Decision:
     """The verdict on a candidate that was run beside the champion, or that another round is needed.
 

@@ -6,6 +6,7 @@ A second look at a random number is a second chance to be lucky, so looks are co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mjolnir.core.model import Experiment, RowGlance, Rule, Status
@@ -16,17 +17,26 @@ _AGAIN = 'measure it a second and last time: mjolnir autoresearch evaluate --aga
 _CHANGE = "change what the kernel does, commit, then evaluate"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """`measurement`: which one of its program it is, from 1 on, noisy ones counted too; `decision`: which one that can
+    decide, 1 or 2: only those are chances to be lucky."""
+
+    measurement: int
+    decision: int
+
+
 def count_attempt(
     glances: Sequence[RowGlance], program: str, *, again: bool, read_row: Callable[[int], Experiment | None]
-) -> int:
-    """Which measurement of `program` this would be, from 1 on, noisy ones counted too.
+) -> Attempt:
+    """Which measurement of `program` this would be.
 
     Raises Refused E_SAME_PROGRAM or E_BUDGET, which carry the first decisive row as `first`.
     """
     earlier = [g for g in glances if g.program_hash == program]
     decisive = [g for g in earlier if g.status is not Status.NOISY]
     if not decisive or (again and len(decisive) < MAX_MEASUREMENTS and is_repeatable(decisive[0])):
-        return len(earlier) + 1
+        return Attempt(measurement=len(earlier) + 1, decision=len(decisive) + 1)
     first = decisive[0]
     row = read_row(first.id)
     extra = {"first": describe_first(row)} if row is not None else {}

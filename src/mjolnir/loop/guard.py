@@ -9,7 +9,7 @@ from mjolnir.core.import_scan import Finding, scan_imports
 from mjolnir.core.model import Experiment, RowGlance
 from mjolnir.core.program_hash import program_hash
 from mjolnir.errors import ConfigFault, Refused
-from mjolnir.loop.budget import count_attempt
+from mjolnir.loop.budget import Attempt, count_attempt
 from mjolnir.loop.run_lookup import OpenRun
 from mjolnir.store.fingerprint import harness_hash
 from mjolnir.store.foreign_text import one_line
@@ -33,7 +33,7 @@ class Candidate:
     parent: str | None
     blob: Blob
     program: str
-    attempt: int
+    attempt: Attempt
     champion: Experiment | None
     since: str
     notes: tuple[str, ...]
@@ -210,5 +210,5 @@ def _where(finding: Finding) -> str:
     return f"line {finding.line}: {one_line(finding.text)}: {finding.why}"
 
 
-def _attempt(run: OpenRun, glances: list[RowGlance], program: str, *, again: bool) -> int:
+def _attempt(run: OpenRun, glances: list[RowGlance], program: str, *, again: bool) -> Attempt:
     return count_attempt(glances, program, again=again, read_row=run.ledger.row)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
+from mjolnir.core.confirm import PASS_GAIN, Screen, screen
+from mjolnir.core.confirm_text import screen_reason
 from mjolnir.core.judge import judge, make_policy
 from mjolnir.core.model import (
     CaseResult,
@@ -23,22 +25,23 @@ from mjolnir.core.model import (
     Verdict,
 )
 from mjolnir.core.stats import geomean
-from mjolnir.loop.terms import Terms
+from mjolnir.loop.terms import CONFIRMED, Terms
 
 MAX_DETAIL_CHARS = 2000
 """Of a kernel's own words in a reason; the log has the rest."""
-RULE_NAME = "seed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """A verdict with the numbers it stands on. Keys of L are decimal strings, times microseconds; ratios > 1: faster.
 
-    `seed` is the seed rule's own verdict on these numbers; `verdict` what the row says.
+    `seed` is the seed rule's own verdict on the screening run; `verdict` what the row says. `screen` is what the rule
+    `confirmed` says of that run; None under the rule seed, and where there is nothing to screen.
     """
 
     seed: Verdict
     verdict: Verdict
+    screen: Screen | None = None
     correctness: str | None = None
     score: float | None = None
     per_length: dict[str, float] = field(default_factory=dict)
@@ -47,9 +50,17 @@ class Judged:
     codes: tuple[str, ...] = ()
     unsteady: str = ""
 
+    @property
+    def is_pending(self) -> bool:
+        """True when the screen was passed: the confirmation decides."""
+        return self.screen is not None and self.screen.status is None and self.verdict.status is not Status.NOISY
+
 
 def judge_outcome(outcome: Outcome, champion: Experiment | None, terms: Terms) -> Judged:
-    """The verdict on `outcome` against the champion's row (None: there is none yet) under `terms`."""
+    """The verdict on `outcome` against the champion's row (None: there is none yet) under `terms`.
+
+    Under the rule `confirmed` one that `is_pending` must be confirmed (confirmed_row.py) before it means anything.
+    """
     numbers = _numbers(outcome)
     row: Mapping[str, Any] = {
         "score": numbers.get("score"),
@@ -59,24 +70,27 @@ def judge_outcome(outcome: Outcome, champion: Experiment | None, terms: Terms) -
     }
     policy = policy_of(terms)
     seed = judge(row, champion, min_gain=policy.min_gain, noise=policy.noise, required=policy.required)
-    verdict, codes = _final(outcome, seed)
+    screened = screen(row, champion) if terms.rule == CONFIRMED and seed.relative else None
+    verdict, codes = _final(outcome, seed if screened is None else screen_verdict(screened, seed))
     unsteady = outcome.unsteady if isinstance(outcome, Measured) else ""
-    return Judged(seed=seed, verdict=verdict, codes=codes, unsteady=unsteady, **numbers)
+    return Judged(seed=seed, verdict=verdict, screen=screened, codes=codes, unsteady=unsteady, **numbers)
+
+
+def screen_verdict(screened: Screen, seed: Verdict) -> Verdict:
+    """The screen in the place of the seed rule's steps 5 to 10. One that passed is a keep until it is confirmed."""
+    return Verdict(
+        status=screened.status or Status.KEEP,
+        rule=screened.rule or Rule.GAIN,
+        reason=screen_reason(screened, pass_gain=PASS_GAIN),
+        gain=screened.gain,
+        relative=seed.relative,
+        set_aside=screened.set_aside,
+    )
 
 
 def policy_of(terms: Terms) -> KeepPolicy:
     """The seed rule's numbers under `terms`."""
     return make_policy(min_gain=terms.min_gain, noise=KeepPolicy().noise, required=terms.required)
-
-
-def rule_params(terms: Terms, judged: Judged | None = None) -> dict[str, Any]:
-    """Name and every number of the rule, as a row stores them: whoever reads the row can judge it again."""
-    policy = asdict(policy_of(terms))
-    params = {"rule": RULE_NAME, **policy, "required": list(policy["required"])}
-    params |= {"lengths": list(terms.lengths), "iters": terms.iters, "gate": terms.gate}
-    if judged is not None and judged.unsteady:
-        params["unsteady"] = judged.unsteady
-    return params
 
 
 def _numbers(outcome: Outcome) -> dict[str, Any]:
@@ -126,6 +140,15 @@ def _final(outcome: Outcome, seed: Verdict) -> tuple[Verdict, tuple[str, ...]]:
             return Verdict(status=Status.INVALID, rule=Rule.BAD_NUMBERS, reason=reason), ("E_NUMBERS",)
         case Incorrect(failures=failures):
             return replace(seed, reason=incorrect_reason(failures)), ()
+        case Crashed() | Tampered():
+            return final_failure(outcome)
+        case _ as never:
+            assert_never(never)
+
+
+def final_failure(failure: Crashed | Tampered) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict on a kernel that failed in any stage, and its codes."""
+    match failure:
         case Crashed(stage=stage, detail=detail):
             return Verdict(status=Status.CRASH, rule=Rule.STAGE_FAILED, reason=_crash_reason(stage, detail)), ()
         case Tampered(code=code, detail=detail):

@@ -74,6 +74,11 @@ def save_documents(root: Path, visit: Visit) -> dict[str, str | None]:
     return {stage: written.get(stage) for stage in ("correctness", "sweep")}
 
 
+def save_part(root: Path, visit: Visit, stage: str, part: dict[str, Any]) -> str:
+    """Write the document of a further stage of the same evaluation; its run_id. Raises as `save_documents`."""
+    return write_document(root, stage, _document(visit, part))
+
+
 def _document(visit: Visit, part: dict[str, Any]) -> dict[str, Any]:
     params = {"target": visit.target, "kernel": visit.kernel.name, "origin": visit.kernel.origin, "seed": visit.seed}
     return {

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mjolnir.core.model import Experiment
 from mjolnir.errors import MjolnirError
 from mjolnir.loop.guard import Candidate
-from mjolnir.loop.judgement import Judged, rule_params
+from mjolnir.loop.judgement import Judged
 from mjolnir.loop.measure import Visit
+from mjolnir.loop.rule_params import batch_calls, rule_params
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.loop.terms import Terms
 from mjolnir.loop.words import Words
@@ -23,7 +24,8 @@ SHORT_COMMIT = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What an evaluation found, ready to be written down. `seconds`: queue, correctness, sweep, total."""
+    """What an evaluation found, ready to be written down. `seconds`: queue, correctness, sweep, confirm, total;
+    `keys`: the row's screen, ab and confirm; `confirm`: see rule_params.confirm_params."""
 
     candidate: Candidate
     visit: Visit
@@ -31,6 +33,8 @@ class Findings:
     verify_runs: dict[str, str | None]
     seconds: dict[str, float]
     notes: tuple[str, ...] = ()
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    confirm: Mapping[str, Any] | None = None
 
 
 def make_row(state: RunState, terms: Terms, words: Words, found: Findings, ts: str) -> Experiment:
@@ -65,8 +69,9 @@ def make_row(state: RunState, terms: Terms, words: Words, found: Findings, ts: s
         rule=verdict.rule,
         params=_params(terms, found),
         judge={"status": judged.seed.status.value, "reason": judged.seed.reason},
+        **found.keys,
         set_aside=list(verdict.set_aside),
-        attempt=candidate.attempt,
+        attempt=candidate.attempt.measurement,
         harness_hash=state.harness_hash,
         config_hash=state.config_hash,
         seconds=found.seconds,
@@ -85,26 +90,7 @@ def _champion_keys(champion: Experiment | None) -> dict[str, Any]:
 def _params(terms: Terms, found: Findings) -> dict[str, object]:
     """The rule's numbers, and how many calls a batch of the kernel had: --iters may not ask for fewer."""
     calls = batch_calls(found.visit.report.sweep or {})
-    return rule_params(terms, found.judged) | ({"batch_calls": calls} if calls else {})
-
-
-def batch_calls(sweep: Mapping[str, Any]) -> dict[str, int]:
-    """{L: calls of the largest timed batch of the candidate}, from a sweep's part of a run document: a point holds
-    blocks, by worker pair, each with its calls. Empty where the target does not say."""
-    found: dict[str, int] = {}
-    for series in sweep.get("series", ()):
-        for point in series["points"] if series.get("role") == "candidate" else ():
-            calls = [block["calls"] for of_pair in point.get("blocks", ()) for block in of_pair]
-            if calls:
-                found[str(point["L"])] = max(calls)
-    return found
-
-
-def usual_iters(champion: Experiment | None) -> int | None:
-    """The calls of the largest batch with which the champion was timed; None where its row does not say."""
-    calls = (champion.params or {}).get("batch_calls") if champion is not None else None
-    known = [count for count in calls.values() if isinstance(count, int)] if isinstance(calls, dict) else []
-    return max(known, default=None)
+    return rule_params(terms, found.judged, confirm=found.confirm) | ({"batch_calls": calls} if calls else {})
 
 
 def append_and_pin(git: Git, ledger: Ledger, row: Experiment, around: Surroundings) -> Experiment:

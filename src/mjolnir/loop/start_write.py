@@ -6,9 +6,12 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from mjolnir.core.calibration import Calibration
 from mjolnir.core.model import Experiment
 from mjolnir.core.program_hash import program_hash
 from mjolnir.errors import MjolnirError
+from mjolnir.loop.budget import Attempt
+from mjolnir.loop.calibrate import keep_calibration
 from mjolnir.loop.guard import Candidate
 from mjolnir.loop.judgement import judge_outcome
 from mjolnir.loop.measure import Visit, save_documents
@@ -34,9 +37,13 @@ class Baseline:
 
 
 def write_run(
-    plan: Plan, notes: tuple[str, ...], baseline: Baseline | None, around: Surroundings
+    plan: Plan,
+    notes: tuple[str, ...],
+    baseline: Baseline | None,
+    calibration: Calibration | None,
+    around: Surroundings,
 ) -> tuple[RunState, Experiment | None]:
-    """The run's frozen state and its first row (None without a baseline).
+    """The run's frozen state, its calibration beside the ledger, and its first row (None without a baseline).
 
     Raises Refused and EnvironmentFault with everything taken back, as far as this call had got.
     """
@@ -52,6 +59,8 @@ def write_run(
         undo.callback(_quietly, lambda: remove_run_state(git.common_dir, tag))
         ledger = start_ledger(git.root, git.common_dir, tag=tag, run_hash=run_hash)
         undo.callback(_quietly, lambda: remove_ledger(git.root, git.common_dir, tag=tag))
+        if calibration is not None:
+            keep_calibration(git.common_dir, tag, calibration)
         if baseline is not None:
             row = _append_baseline(plan, state, ledger, notes, baseline, around)
         undo.pop_all()
@@ -60,7 +69,7 @@ def write_run(
 
 def baseline_terms(plan: Plan) -> Terms:
     """The terms of a first measurement: the configuration's own."""
-    return settle_terms(plan.config, plan.target, Wishes())
+    return settle_terms(plan.config, plan.target, Wishes(), rule=plan.rule)
 
 
 def _quietly(step: Callable[[], None]) -> None:
@@ -101,13 +110,13 @@ def _append_baseline(
         parent=plan.git.parent(plan.base_commit),
         blob=plan.blob,
         program=program_hash(plan.blob.data),
-        attempt=1,
+        attempt=Attempt(measurement=1, decision=1),
         champion=None,
         since=plan.base_commit,
         notes=notes,
     )
     stages = {stage: visit.report.seconds.get(stage, 0.0) for stage in ("correctness", "sweep")}
-    seconds = {"queue": baseline.queue_s, **stages, "total": baseline.total_s}
+    seconds = {"queue": baseline.queue_s, **stages, "confirm": 0.0, "total": baseline.total_s}
     found = Findings(
         candidate=candidate,
         visit=visit,

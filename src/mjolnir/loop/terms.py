@@ -9,6 +9,8 @@ from mjolnir.core.lengths import join_labels, parse_lengths
 from mjolnir.errors import Refused, UsageFault
 from mjolnir.targets.protocol import resolve_target_name
 
+SEED, CONFIRMED = "seed", "confirmed"
+"""The keep rules: judge alone, or a screen and a confirmation (docs/keep-rule.md)."""
 MAX_ITERS = 1_000_000
 """Calls of one batch. More is a slip of the keyboard."""
 
@@ -26,8 +28,8 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What the evaluation is held to. `required` are the frozen lengths, `lengths` those that are measured, in tokens;
-    `min_gain` is a ratio minus 1 (0.02 is 2 %)."""
+    """What the evaluation is held to. `rule`: confirmed or seed, as frozen at `init`. `required` are the frozen
+    lengths, `lengths` those that are measured, in tokens; `min_gain` is a ratio minus 1 (0.02 is 2 %)."""
 
     target: str
     min_gain: float
@@ -35,11 +37,14 @@ class Terms:
     lengths: tuple[int, ...]
     iters: int | None
     gate: bool
+    rule: str = SEED
 
 
-def settle_terms(config: Config, target: str, wishes: Wishes, *, usual_iters: int | None = None) -> Terms:
-    """The terms under the frozen `config` of a run on `target`. `usual_iters`: calls of the largest batch with which
-    the champion was timed, None where that is not known.
+def settle_terms(
+    config: Config, target: str, wishes: Wishes, *, rule: str = "", usual_iters: int | None = None
+) -> Terms:
+    """The terms under the frozen `config` of a run on `target`. `rule`: the run's, empty: that of `config`.
+    `usual_iters`: calls of the largest batch with which the champion was timed, None where that is not known.
 
     Raises UsageFault for a value that makes no sense and Refused (E_CONFIG) for one that is laxer than, or other than,
     what was frozen.
@@ -57,6 +62,7 @@ def settle_terms(config: Config, target: str, wishes: Wishes, *, usual_iters: in
         lengths=subset_of(required, wishes.lengths) if wishes.lengths else required,
         iters=_iters(wishes.iters, usual_iters),
         gate=wishes.gate,
+        rule=rule or config.run.rule,
     )
 
 
