@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
@@ -16,6 +16,10 @@ from mjolnir.core.stats import geomean
 AnyRow = TypeVar("AnyRow", Experiment, RowGlance)
 
 _CHAMPIONS = (Status.BASELINE, Status.KEEP)
+_LARGEST_M = 700.0
+"""exp of more is no float."""
+_Z_95 = 1.96
+"""The normal distribution's 97.5 % quantile: what two-sided 95 % need."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +57,25 @@ def staircase(rows: Iterable[AnyRow]) -> list[Step]:
     return [Step(id=row_id, score=score) for row_id, score in steps if score is not None]
 
 
-def step_gain(row: Experiment, before: Experiment) -> float | None:
-    """What `row` gained over the champion `before` it: geomean over trusted L of the ratio of speedups, minus 1.
+def confirmed_log_gain(row: Experiment) -> float | None:
+    """`confirm.m` of a row: ln of how much faster than its champion it was, both run side by side in fresh processes.
+    None for a row without a confirmation that got so far."""
+    m = row.confirm.get("m") if isinstance(row.confirm, Mapping) else None
+    if isinstance(m, bool) or not isinstance(m, int | float):
+        return None
+    return float(m) if abs(m) < _LARGEST_M else None
 
-    L that were set aside in the row's run are left out. Rows that share no L are compared by score. None when either
-    side has no usable numbers.
+
+def step_gain(row: Experiment, before: Experiment) -> float | None:
+    """What `row` gained over the champion `before` it, a ratio minus 1.
+
+    A keep of the rule `confirmed` was timed beside its champion: its gain is exp(confirm.m) - 1. Any other row: geomean
+    over trusted L of the ratio of speedups, minus 1; L that were set aside in the row's run are left out. Rows that
+    share no L are compared by score. None when either side has no usable numbers.
     """
+    m = confirmed_log_gain(row) if row.status is Status.KEEP else None
+    if m is not None:
+        return math.expm1(m)
     try:
         ratios = divide_per_length(read_per_length(row.per_L, "per_L"), read_per_length(before.per_L, "per_L"))
         trusted = [x for tokens, x in ratios.items() if tokens not in row.set_aside]
@@ -86,6 +103,28 @@ def confirmed_gain(rows: Iterable[Experiment]) -> float | None:
     """
     kept = kept_chain(rows)
     return math.prod(1 + gain for gain in step_gains(kept).values()) - 1 if kept else None
+
+
+def confirmed_gain_interval(rows: Iterable[Experiment]) -> tuple[float, float] | None:
+    """(low, high) of `confirmed_gain`, 95 %: exp(sum of m -/+ 1.96 sqrt(sum of se^2)) - 1 over the confirmed keeps.
+
+    The steps were measured apart, so their errors add in squares. A keep without m or se (the rule `seed`, an old
+    ledger) has an error that nobody measured: one such step makes the whole interval None, never a narrower one. None
+    too before the first keep. It says what timing adds, not that a keep was chosen because it looked good.
+    """
+    steps = [(confirmed_log_gain(row), _standard_error(row)) for row in kept_chain(rows) if row.status is Status.KEEP]
+    known = [(m, se) for m, se in steps if m is not None and se is not None]
+    if not known or len(known) < len(steps):
+        return None
+    centre = math.fsum(m for m, _ in known)
+    reach = _Z_95 * math.hypot(*(se for _, se in known))
+    if abs(centre) + reach >= _LARGEST_M:
+        return None
+    return math.expm1(centre - reach), math.expm1(centre + reach)
+
+
+def _standard_error(row: Experiment) -> float | None:
+    return positive_number(row.confirm.get("se")) if isinstance(row.confirm, Mapping) else None
 
 
 def since_last_keep(rows: Sequence[Experiment | RowGlance]) -> int:

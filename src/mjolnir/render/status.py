@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from rich.text import Text
 
 from mjolnir.core.lengths import join_labels
 from mjolnir.core.model import Experiment, Status
+from mjolnir.render.fact_line import calibration_line, recheck_line
 from mjolnir.render.number import DASH, gain_text, row_relative, score_text
 from mjolnir.render.style import STATUS_STYLES
 from mjolnir.render.text import one_line, short_commit
 
 MAX_BRIEF_LINES = 40
+BESIDE_STAGES = ("recheck", "calibrate")
+"""Stages of commands that record facts beside the ledger: there is no commit to evaluate again."""
+UNANCHORED = "in order, unanchored (rows removed before now would not show)"
 _LABEL_CELLS = 13
 _HYPOTHESIS_LIMIT = 100
 
@@ -43,9 +48,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusView:
-    """The state of a run. `counts` by status; `confirmed_gain` a ratio minus 1; `since_gain`: experiments after the
-    newest keep, and `plateau` how many of them are worth saying (None: no frozen configuration); `problem`: what is
-    wrong with the ledger, empty when nothing was seen."""
+    """The state of a run. `counts` by status; `confirmed_gain` a ratio minus 1 and `gain_interval` its 95 % interval;
+    `since_gain`: experiments after the newest keep, and `plateau` how many of them are worth saying (None: no frozen
+    configuration); `plateau_text`: the sentence on gains inside noise; `problem`: what is wrong with the ledger, empty
+    when nothing was seen; `calibration` and `recheck`: the newest facts beside the ledger, as they stand there."""
 
     run: str | None
     branch: str | None
@@ -57,7 +63,12 @@ class StatusView:
     confirmed_gain: float | None
     since_gain: int
     plateau: int | None
+    gain_interval: tuple[float, float] | None = None
+    plateau_text: str = ""
     problem: str = ""
+    is_anchored: bool = True
+    calibration: Mapping[str, Any] | None = None
+    recheck: Mapping[str, Any] | None = None
     running: RunningView | None = None
     task: Task | None = None
     recent: Sequence[Experiment] = field(default_factory=tuple)
@@ -78,10 +89,14 @@ def status_block(view: StatusView) -> Text:
             _line("baseline", _named(view.baseline)),
             _line("champion", _named(view.champion)),
             _line("gain", _gain(view)),
-            _line("plateau", _plateau(view)),
+            *_rechecked(view),
+            *_plateau_lines(view),
         ]
     else:
         lines.append(_line("experiments", "none yet"))
+    if view.calibration is not None:
+        rule = view.task.rule if view.task is not None else "confirmed"
+        lines.append(_line("calibration", calibration_line(view.calibration, rule=rule)))
     lines.append(_chain(view))
     lines += _running(view.running)
     if not view.total:
@@ -96,6 +111,8 @@ def brief_block(view: StatusView) -> Text:
     if view.task is not None:
         lines += _task(view.task)
     lines += [_line("champion", _named(view.champion)), _line("gain", f"{_gain(view)}; {_plateau(view)}")]
+    if view.plateau_text:
+        lines.append(_line("", _without_label(view.plateau_text)))
     lines.append(_line("experiments", f"{view.total:,} ({_counts(view)})" if view.total else "none yet"))
     lines += _running(view.running)
     if view.problem:
@@ -149,7 +166,28 @@ def _named(row: Experiment | None) -> str:
 def _gain(view: StatusView) -> str:
     if view.confirmed_gain is None:
         return "no confirmed gain yet"
-    return f"{gain_text(1 + view.confirmed_gain)} over the baseline (the gains along the kept chain, multiplied)"
+    interval = ""
+    if view.gain_interval is not None:
+        low, high = (gain_text(1 + end) for end in view.gain_interval)
+        interval = f"95 %: {low} to {high}; "
+    gain = gain_text(1 + view.confirmed_gain)
+    return f"{gain} over the baseline ({interval}the gains along the kept chain, multiplied)"
+
+
+def _rechecked(view: StatusView) -> list[Text]:
+    if view.recheck is None:
+        return []
+    champion_id = view.champion.id if view.champion is not None else None
+    return [_line("recheck", recheck_line(view.recheck, champion_id=champion_id))]
+
+
+def _plateau_lines(view: StatusView) -> list[Text]:
+    lines = [_line("plateau", _plateau(view))]
+    return [*lines, _line("", _without_label(view.plateau_text))] if view.plateau_text else lines
+
+
+def _without_label(sentence: str) -> str:
+    return one_line(sentence.removeprefix("plateau: "), 200)
 
 
 def _plateau(view: StatusView) -> str:
@@ -160,6 +198,8 @@ def _plateau(view: StatusView) -> str:
 def _chain(view: StatusView) -> Text:
     if view.problem:
         return _line("ledger", f"! DAMAGED: {one_line(view.problem, 300)}", "bold red")
+    if view.total and not view.is_anchored:
+        return _line("ledger", f"{view.total:,} rows, {UNANCHORED}", "yellow")
     return _line("ledger", f"{view.total:,} rows, in order")
 
 
@@ -170,7 +210,8 @@ def _running(running: RunningView | None) -> list[Text]:
     words = f"{what} (pid {running.pid}): {one_line(running.hypothesis, _HYPOTHESIS_LIMIT)}"
     if running.is_alive:
         return [_line("running", words)]
-    lines = [_line("interrupted", f"{words}; nothing was recorded, evaluate the commit again", "yellow")]
+    again = "run it again" if running.stage in BESIDE_STAGES else "evaluate the commit again"
+    lines = [_line("interrupted", f"{words}; nothing was recorded, {again}", "yellow")]
     if running.log:
         lines.append(_line("", f"log: {one_line(running.log)}"))
     return lines

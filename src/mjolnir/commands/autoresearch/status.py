@@ -26,9 +26,9 @@ def status(
     from mjolnir.render.console import notice, output, print_json
 
     notebook = open_notebook(Path.cwd())
-    for note in notebook.notices:
-        notice(note)
     found = read_status(notebook)
+    for note in (*notebook.notices, *found.notices):
+        notice(note)
     if as_json:
         print_json(_answer(found))
         return
@@ -50,9 +50,16 @@ def _answer(found: RunStatus) -> dict[str, Any]:
         "champion": found.champion,
         "score": view.champion.score if view.champion is not None else None,
         "confirmed_gain": view.confirmed_gain,
+        "confirmed_gain_interval": list(view.gain_interval) if view.gain_interval is not None else None,
         "plateau": view.is_plateau,
         "since_gain": view.since_gain,
-        "chain": {"ok": not view.problem, "rows": view.total, "problem": view.problem or None},
+        "plateau_text": view.plateau_text or None,
+        "chain": {
+            "ok": not view.problem,
+            "rows": view.total,
+            "problem": view.problem or None,
+            "anchored": view.is_anchored,
+        },
         "running": None
         if running is None
         else {
@@ -64,6 +71,7 @@ def _answer(found: RunStatus) -> dict[str, Any]:
             "alive": running.is_alive,
             "log": running.log or None,
         },
-        "calibration": None,
+        "calibration": dict(view.calibration) if view.calibration is not None else None,
+        "recheck": dict(view.recheck) if view.recheck is not None else None,
         "stop_reason": None,
     }
