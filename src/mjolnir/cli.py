@@ -23,7 +23,7 @@ _LAZY: Mapping[str, Mapping[str, str]] = {
     "verify": {name: f"mjolnir.commands.verify.{name}" for name in ("correctness", "sweep", "list", "show")},
     "autoresearch": {
         name: f"mjolnir.commands.autoresearch.{name}"
-        for name in ("init", "evaluate", "ledger", "show", "status", "chart", "export", "calibrate", "recheck")
+        for name in ("init", "evaluate", "ledger", "show", "status", "chart", "export", "calibrate", "recheck", "audit")
     },
 }
 """Group -> command -> module. Each module holds `app`, a Typer with exactly one command."""
