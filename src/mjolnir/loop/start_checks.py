@@ -9,6 +9,7 @@ from pathlib import Path
 from mjolnir.config import CONFIG_NAME, Config, TargetSection, read_config
 from mjolnir.errors import ConfigFault, Refused, UsageFault
 from mjolnir.loop.guard import config_at, require_no_replacements
+from mjolnir.loop.terms import CONFIRMED, SEED
 from mjolnir.store.foreign_text import one_line
 from mjolnir.store.git import Git
 from mjolnir.store.git_command import call_git
@@ -19,7 +20,7 @@ from mjolnir.store.tag import branch_of, require_tag
 from mjolnir.targets.protocol import Target, load_target, resolve_target_name
 
 MAX_NAMED_BRANCHES = 8
-RULES = ("seed",)
+RULES = (CONFIRMED, SEED)
 SANDBOXES = ("process",)
 
 
@@ -30,6 +31,7 @@ class StartRequest:
     tag: str
     base: str = "main"
     with_baseline: bool = True
+    with_calibration: bool = True
     rule: str | None = None
     sandbox: str | None = None
     target: str | None = None
@@ -37,7 +39,10 @@ class StartRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A run that may start. `head` and `head_branch` (None: detached) are where the work tree is now."""
+    """A run that may start. `head` and `head_branch` (None: detached) are where the work tree is now.
+
+    `is_calibrated`: the starting kernel is also raced against itself; only the rule `confirmed` makes use of that.
+    """
 
     git: Git
     tag: str
@@ -45,6 +50,7 @@ class Plan:
     base: str
     base_commit: str
     rule: str
+    is_calibrated: bool
     head: str
     head_branch: str | None
     target: str
@@ -75,13 +81,15 @@ def plan_run(cwd: Path, request: StartRequest) -> Plan:
     target = resolve_target_name(request.target or config.run.target)
     device = load_target(target, config)
     section = _section_of(config, target)
+    rule = request.rule or config.run.rule
     plan = Plan(
         git=git,
         tag=tag,
         branch=branch_of(tag),
         base=request.base,
         base_commit=base_commit,
-        rule=request.rule or config.run.rule,
+        rule=rule,
+        is_calibrated=request.with_baseline and request.with_calibration and rule == CONFIRMED,
         head=head,
         head_branch=git.branch(),
         target=target,

@@ -20,14 +20,18 @@ def init(
     tag: str = typer.Argument(..., metavar="TAG", help="The run's name; its branch is autoresearch/TAG."),
     base: str = typer.Option("main", "--base", metavar="BRANCH", help="Where the run starts."),
     baseline: bool = typer.Option(True, "--baseline/--no-baseline", help="Measure the starting kernel as row 1."),
-    rule: str = typer.Option(None, "--rule", metavar="R", help="The keep rule: seed. Frozen for the run."),
+    calibrate: bool = typer.Option(
+        True, "--calibrate/--no-calibrate", help="Also time the kernel against itself, for the rule confirmed."
+    ),
+    rule: str = typer.Option(None, "--rule", metavar="R", help="The keep rule: confirmed or seed. Frozen for the run."),
     sandbox: str = typer.Option(None, "--sandbox", metavar="S", help="Where the kernel runs: process."),
     target: str = typer.Option(None, "--target", metavar="T", help="The target; else the one of mjolnir.toml."),
 ) -> None:
     """Start a run: branch autoresearch/TAG, the judging configuration frozen, the starting kernel measured as baseline.
 
-    When the baseline fails, branch, ledger and state are as they were: exit 1 when the kernel is wrong, 2 when this
-    machine cannot measure it. Files with other uncommitted changes are left alone.
+    Under the rule confirmed the kernel is then timed against itself, which shows the noise of this device. When a
+    measurement fails, branch, ledger and state are as they were: exit 1 when the kernel is wrong, 2 when this machine
+    cannot measure it or scatters by more than 15 %. Files with other uncommitted changes are left alone.
     """
     from mjolnir.loop.chart_refresh import refresh_chart
     from mjolnir.loop.interrupt import interruptible
@@ -37,7 +41,15 @@ def init(
     from mjolnir.render.console import notice, output
     from mjolnir.render.progress import show_progress
 
-    request = StartRequest(tag=tag, base=base, with_baseline=baseline, rule=rule, sandbox=sandbox, target=target)
+    request = StartRequest(
+        tag=tag,
+        base=base,
+        with_baseline=baseline,
+        with_calibration=calibrate,
+        rule=rule,
+        sandbox=sandbox,
+        target=target,
+    )
     with interruptible() as interruption:
         with show_progress(f"baseline of {tag}") as observe:
             started = start_run(Path.cwd(), request, Surroundings(notice=notice, observe=observe), interruption)
@@ -50,6 +62,7 @@ def _block(started: Started) -> Text:
     from rich.text import Text
 
     from mjolnir.core.lengths import join_labels
+    from mjolnir.render.calibration import short_calibration_lines
     from mjolnir.render.length_table import length_lines
     from mjolnir.render.number import score_text
     from mjolnir.render.text import one_line
@@ -67,6 +80,8 @@ def _block(started: Started) -> Text:
         lines += [*length_lines(row), f"baseline: experiment #{row.id}, {score_text(row.score)}x of the reference"]
     else:
         lines.append("no baseline yet: the first evaluation that works becomes it")
+    if started.calibration is not None:
+        lines += short_calibration_lines(started.calibration, state.rule)
     lines.append(f"next: edit {one_line(state.kernel)}, git commit it, then")
     lines.append('run:  mjolnir autoresearch evaluate -m "what I tried"')
     return Text("\n".join(lines))
