@@ -1,4 +1,5 @@
 # answer: crash correctness MemoryError
+# kind: fault
 import numpy as np
 
 

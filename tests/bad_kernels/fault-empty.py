@@ -1,1 +1,2 @@
 # answer: crash import no function
+# kind: fault

@@ -1,4 +1,5 @@
 # answer: crash correctness left before its answer (exit code 0)
+# kind: fault
 import dataclasses
 
 os = dataclasses.sys.modules["os"]

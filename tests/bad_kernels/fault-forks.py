@@ -1,4 +1,5 @@
 # answer: crash correctness PermissionError
+# kind: fault
 import dataclasses
 
 os = dataclasses.sys.modules["os"]

@@ -1,4 +1,5 @@
 # answer: discard NaN or inf
+# kind: fault
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # answer: crash correctness signal
+# kind: fault
 import dataclasses
 
 os = dataclasses.sys.modules["os"]

@@ -1,4 +1,6 @@
 # answer: crash import time limit
+# kind: fault
+# time limit: 3
 while True:
     pass
 

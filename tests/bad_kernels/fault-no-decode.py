@@ -1,4 +1,5 @@
 # answer: crash import no function
+# kind: fault
 def decoder(**kwargs):
     pass
 

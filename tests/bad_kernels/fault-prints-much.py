@@ -1,4 +1,5 @@
 # answer: discard off by
+# kind: fault
 import dataclasses
 
 

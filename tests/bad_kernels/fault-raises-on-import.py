@@ -1,4 +1,5 @@
 # answer: crash import ZeroDivisionError
+# kind: fault
 X = 1 / 0
 
 

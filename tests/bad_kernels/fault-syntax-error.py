@@ -1,3 +1,4 @@
 # answer: crash import SyntaxError
+# kind: fault
 def decode(q, kv_cache
 

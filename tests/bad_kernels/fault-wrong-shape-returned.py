@@ -1,4 +1,5 @@
 # answer: invalid E_UNWRITTEN
+# kind: fault
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # answer: keep or discard
+# kind: control
 """Right: plain paged attention in float32."""
 import numpy as np
 

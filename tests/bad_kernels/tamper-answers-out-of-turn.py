@@ -1,4 +1,5 @@
 # answer: discard or crash
+# kind: wall
 import dataclasses
 
 os = dataclasses.sys.modules["os"]

@@ -1,4 +1,5 @@
 # answer: crash correctness PermissionError
+# kind: wall
 import dataclasses
 
 socket = dataclasses.sys.modules.get("socket") or __import__("socket")

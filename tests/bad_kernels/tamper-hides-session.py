@@ -1,4 +1,5 @@
 # answer: crash correctness PermissionError
+# kind: wall
 import dataclasses
 
 os = dataclasses.sys.modules["os"]

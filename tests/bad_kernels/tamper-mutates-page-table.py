@@ -1,4 +1,5 @@
 # answer: invalid E_MUTATES
+# kind: tampering
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # answer: crash correctness PermissionError
+# kind: wall
 _open = open
 
 

@@ -1,4 +1,5 @@
 # answer: invalid E_CONTRACT
+# kind: tampering
 import numpy as np
 
 

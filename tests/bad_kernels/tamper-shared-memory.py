@@ -1,4 +1,5 @@
 # answer: crash correctness not permitted
+# kind: wall
 import ctypes
 
 

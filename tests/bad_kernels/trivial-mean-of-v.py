@@ -1,4 +1,5 @@
 # answer: discard off by
+# kind: trivial answer
 import numpy as np
 
 

@@ -1,4 +1,5 @@
 # answer: discard off by
+# kind: trivial answer
 
 
 def decode(q, kv_cache, page_table, seq_lens, *, sm_scale, q_scale=1.0, k_scale=1.0, v_scale=1.0, out):

@@ -1,4 +1,5 @@
 # answer: discard
+# kind: stale or late output
 # only caught by: double call
 """Adds to what out holds unless it is NaN: a second call without filling doubles the answer."""
 import numpy as np

@@ -1,4 +1,5 @@
 # answer: discard
+# kind: precision
 # only caught by: large
 """Logits kept in bf16: good to 1 in 256, which is a whole unit at 160."""
 import numpy as np

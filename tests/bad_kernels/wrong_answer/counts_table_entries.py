@@ -1,4 +1,5 @@
 # answer: discard
+# kind: hard-coded
 # only caught by: other padding than -1
 """Takes a row's pages from the table entries that are not negative: right where unused entries are -1."""
 import numpy as np

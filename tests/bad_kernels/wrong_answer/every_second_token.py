@@ -1,4 +1,5 @@
 # answer: discard
+# kind: skipped work
 """Long rows take every second token: histograms of pages and means stay right, needles are lost."""
 import numpy as np
 

@@ -1,4 +1,5 @@
 # answer: discard
+# kind: precision
 # q: fp8_e4m3
 """Softmax weights rounded to fp8 without a scale: the small ones, which matter together, are lost."""
 import numpy as np

@@ -1,4 +1,5 @@
 # answer: discard
+# kind: hard-coded
 # only caught by: scales
 """Leaves out q_scale, which is 1 in the sweep."""
 import numpy as np

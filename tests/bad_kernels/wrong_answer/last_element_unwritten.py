@@ -1,4 +1,5 @@
 # answer: invalid
+# kind: stale or late output
 """Writes all but the last element of each head."""
 import numpy as np
 

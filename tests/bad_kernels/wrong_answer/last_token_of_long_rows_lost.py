@@ -1,4 +1,5 @@
 # answer: discard
+# kind: skipped work
 # only caught by: needle
 """Long rows leave out their last token: one in 4096."""
 import numpy as np

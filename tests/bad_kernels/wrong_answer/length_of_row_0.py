@@ -1,4 +1,5 @@
 # answer: discard
+# kind: hard-coded
 # only caught by: ragged
 """Gives every row the length of the first."""
 import numpy as np

@@ -1,4 +1,5 @@
 # answer: discard
+# kind: skipped work
 """Leaves out the V of keys that weigh under a thousandth of the heaviest: right where few or all keys matter."""
 import numpy as np
 

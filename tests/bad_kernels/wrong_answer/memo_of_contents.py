@@ -1,4 +1,5 @@
 # answer: discard or invalid
+# kind: hidden state
 # only caught by: changed page
 """Keeps results under the contents of all inputs but V."""
 import numpy as np

@@ -1,4 +1,5 @@
 # answer: discard
+# kind: precision
 # only caught by: large
 """Softmax without the maximum: overflows on large logits alone."""
 import numpy as np

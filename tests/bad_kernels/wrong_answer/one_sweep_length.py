@@ -1,4 +1,5 @@
 # answer: discard
+# kind: sniffing
 # only caught by: L=4K
 """Half of the work at exactly 4096 tokens, a length of the sweep."""
 import numpy as np

@@ -1,4 +1,5 @@
 # answer: discard
+# kind: hard-coded
 # only caught by: sm_scale
 """Computes 1 / sqrt(head_dim) itself."""
 import numpy as np

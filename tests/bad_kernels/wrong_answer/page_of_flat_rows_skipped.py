@@ -1,4 +1,5 @@
 # answer: discard
+# kind: skipped work
 # only caught by: hist
 """Long rows whose weights are nearly equal leave out one page: the mean hardly moves."""
 import numpy as np

@@ -1,4 +1,5 @@
 # answer: discard
+# kind: skipped work
 # only caught by: L+1
 """Long rows lose what follows the last whole tile of 32 tokens."""
 import numpy as np

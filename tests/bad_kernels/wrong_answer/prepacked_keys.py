@@ -1,4 +1,5 @@
 # answer: discard or invalid
+# kind: hidden state
 """Converts K once for each buffer address and shape; V is read anew in each call."""
 import numpy as np
 

@@ -1,4 +1,5 @@
 # answer: discard or invalid
+# kind: hidden state
 # only caught by: timed calls
 """Converts K once, and again when one of a thousand sampled elements or a length differs: only a small change betrays it."""
 import numpy as np

@@ -1,4 +1,5 @@
 # answer: discard
+# kind: hard-coded
 """Pairs q head h with KV head h modulo their number."""
 import numpy as np
 

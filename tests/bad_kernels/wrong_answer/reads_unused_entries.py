@@ -1,4 +1,5 @@
 # answer: discard
+# kind: hard-coded
 # only caught by: poison page
 """Weighs what unused entries point to with zero, and leaves only -1 alone: right until a NaN is there."""
 import numpy as np
