@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mjolnir.config import Config
@@ -16,30 +16,30 @@ from mjolnir.core.case_plan import plan_cases
 from mjolnir.core.cases import Case
 from mjolnir.core.model import CaseResult, Crashed, Outcome, Tampered
 from mjolnir.errors import EnvironmentFault, UsageFault
-from mjolnir.sandbox.leftovers import become_subreaper, find_leftovers, kill_all, own_children
-from mjolnir.sandbox.process import ReplyKind, WorkerLimits, start_worker
+from mjolnir.sandbox.leftovers import become_subreaper, own_children
 from mjolnir.targets.cpu_arena import arena_bytes
 from mjolnir.targets.cpu_check import run_cases, seconds_since
 from mjolnir.targets.cpu_doctor import cpu_checks, find_missing
 from mjolnir.targets.cpu_gate import wait_for_quiet
 from mjolnir.targets.cpu_leg import Leg
 from mjolnir.targets.cpu_machine import choose_core, keep_off, raised_priority, read_fingerprint
+from mjolnir.targets.cpu_race import run_race
+from mjolnir.targets.cpu_startup import usable_cores
 from mjolnir.targets.cpu_sweep import SweepRun, run_sweep
+from mjolnir.targets.cpu_workers import end_leftovers, load_leg, open_leg, worker_limits
 from mjolnir.targets.protocol import (
     Check,
     CheckRequest,
+    Entrant,
     KernelSource,
     Observe,
     Progress,
+    RaceReport,
+    RaceRequest,
     SweepRequest,
     TargetReport,
     TargetRequest,
 )
-from mjolnir.targets.worker_words import describe_failure
-
-CALL_LIMIT_S = 60.0
-"""One call may take this long, compiling included; the slowest honest kernel here needs a few seconds."""
-REFERENCE_LEG = "numpy_blas"
 
 
 class CpuTarget:
@@ -72,6 +72,14 @@ class CpuTarget:
         become_subreaper()
         with keep_off(core):
             return _Visit(self, kernel, request, observe, core).run()
+
+    def race(self, entrants: Sequence[Entrant], request: RaceRequest, observe: Observe) -> RaceReport:
+        self._require_memory(request.lengths)
+        cores = usable_cores()
+        core = choose_core()
+        become_subreaper()
+        with keep_off(core):
+            return run_race(self.section, self.workload, entrants, request, observe, core=core, cores=cores)
 
 
 class _Visit:
@@ -133,40 +141,21 @@ class _Visit:
     @contextlib.contextmanager
     def _worker(self, role: str) -> Iterator[Leg]:
         lengths = self.request.sweep.lengths if self.request.sweep is not None else ()
-        size_bytes = arena_bytes(self.workload, self.cases, lengths)
-        limits = WorkerLimits(
-            memory_bytes=int(self.section.memory_limit_gib * 2**30) + size_bytes,
-            arena_bytes=size_bytes,
-            call_limit_s=min(CALL_LIMIT_S, self.request.time_limit_s),
+        limits = worker_limits(
+            self.section,
+            arena_bytes=arena_bytes(self.workload, self.cases, lengths),
+            time_limit_s=self.request.time_limit_s,
             core=self.core,
         )
-        kernel = self.kernel.blob if role == "candidate" else None
-        reference = "" if role == "candidate" else REFERENCE_LEG
-        needs_numba = kernel is not None and b"numba" in kernel
-        with start_worker(limits, kernel=kernel, reference=reference, needs_numba=needs_numba) as worker:
-            self.worker_pids.add(worker.pid)
-            leg = Leg(worker, role)
-            try:
-                yield leg
-            finally:
-                leg.release()
+        with open_leg(role, self.kernel.blob if role == "candidate" else None, limits) as leg:
+            self.worker_pids.add(leg.worker.pid)
+            yield leg
 
     def _load(self, legs: list[Leg]) -> Crashed | None:
         for leg in legs:
-            ready = leg.worker.wait_ready(self._deadline())
-            if ready.kind != ReplyKind.DONE:
-                why = describe_failure(ready)
-                printed = leg.worker.log.strip().splitlines()
-                cause = f": {printed[-1][:200]}" if printed else ""
-                raise EnvironmentFault("E_WORKER", f"a worker does not start here: {why}{cause}", "mjolnir doctor")
-            reply = leg.worker.load(self._deadline())
-            if reply.kind == ReplyKind.DONE:
-                continue
-            detail = describe_failure(reply)
-            if leg.role == "reference":
-                raise EnvironmentFault("E_WORKER", f"the reference does not start: {detail}", "mjolnir doctor")
-            log = "\n".join(part for part in (reply.text, leg.worker.log) if part)
-            return Crashed(stage="import", detail=detail, log=log)
+            failure = load_leg(leg, self._deadline(), stage="import")
+            if failure is not None:
+                return failure
         return None
 
     def _check(self, legs: list[Leg]) -> Outcome | None:
@@ -204,15 +193,10 @@ class _Visit:
         self.sweep = _sweep_part(request, len(pairs), run)
         return dataclasses.replace(run.outcome(), cases=self.cases_done)
 
-    def _leftovers(self, legs: list[Leg]) -> Tampered | None:
+    def _leftovers(self, legs: list[Leg]) -> Crashed | Tampered | None:
         """Processes that a candidate started and left: killed, and a finding."""
-        own = self.known_children | self.worker_pids
-        for leg in legs:
-            pids = find_leftovers(leg.worker.pid, own)
-            if pids:
-                kill_all(pids)
-                return Tampered(code="E_LEFTOVER", detail=f"the kernel left {len(pids)} process(es) behind; killed")
-        return None
+        failure = end_leftovers(legs, self.known_children | self.worker_pids)
+        return None if failure is None else failure.finding
 
     def _deadline(self) -> float:
         return time.monotonic() + self.request.time_limit_s

@@ -1,4 +1,4 @@
-"""From blocks of timed calls to one ratio an L: plain block means, legs in ABBA order, a trimmed mean of log ratios."""
+"""From blocks of timed calls to one time a leg and L: plain block means, legs in palindromes, trimmed log ratios."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mjolnir.core.model import Measurement
-from mjolnir.core.stats import mean, stdev, trimmed_mean
+from mjolnir.core.stats import geomean, stdev, trimmed_mean
 
 BLOCK_S = 0.12
 """Wanted length of a block. Shorter ones scatter more, longer ones catch more of the machine's slow drift."""
-ABBA_ROUNDS = 2
-"""reference candidate candidate reference, twice: a drift that is linear in time cancels."""
+PALINDROMES = 2
+"""A B B A, or A B C C B A, twice: a drift that is linear in time cancels."""
+PASSES = 2 * PALINDROMES
+"""Blocks of each leg: a pass has one of every leg."""
 MIN_CALLS, MAX_CALLS = 2, 192
 WITNESS_SHARE = 0.85
 """A block whose worker had the CPU for less than this share of the wall clock was disturbed, and is measured again."""
 DIVERGED_SHARE = 0.7
 """Below this share wall clock and witness tell different stories."""
 SCATTER_LIMIT = 0.10
-"""Standard deviation of log(reference / candidate) between neighbouring blocks of one L: with diverged clocks and more
-scatter than this, the L decides nothing. Time slices that hit both legs alike cancel, and stay below it."""
+"""Standard deviation of log(first leg / other leg) between neighbouring blocks of one L: with diverged clocks and more
+scatter than this, the L decides nothing. Time slices that hit all legs alike cancel, and stay below it."""
 MAX_REPEATS = 4
-"""At most so many an L and pair: on a machine that stays busy the run ends, and is called noisy."""
+"""At most so many an L and worker set: on a machine that stays busy the run ends, and is called noisy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,33 +52,32 @@ def block_calls(call_s: float, iters: int | None, rng: random.Random) -> int:
     return max(MIN_CALLS, min(MAX_CALLS, round(wanted * rng.uniform(0.85, 1.15))))
 
 
-def summarise(length_tokens: int, blocks: Sequence[Sequence[Block]]) -> Measurement:
-    """One L from the blocks of every worker pair (each: reference, candidate, candidate, reference, ...).
+def leg_times_us(blocks: Sequence[Sequence[Block]], roles: Sequence[str]) -> dict[str, float]:
+    """{role: microseconds of one call} at one L, from the blocks of every worker set; `roles` in the order of turns.
 
-    The ratio is the exponential of the trimmed mean of log(reference / candidate) over neighbouring blocks of all
-    pairs; reference_us is the geomean of the reference's blocks, and candidate_us = reference_us / ratio.
+    The first leg's time is the geomean of its blocks. Every other's is that over the exponential of the trimmed mean of
+    log(first / other) over the passes of all sets.
     """
-    references = [math.log(b.mean_us) for of_pair in blocks for b in of_pair if b.role == "reference"]
-    reference_us = math.exp(mean(references))
-    return Measurement(
-        length_tokens=length_tokens,
-        reference_us=reference_us,
-        candidate_us=reference_us / math.exp(trimmed_mean(log_ratios(blocks))),
-    )
+    first, *others = roles
+    first_us = geomean(b.mean_us for of_set in blocks for b in of_set if b.role == first)
+    logs = {role: trimmed_mean(log_ratios(blocks, roles, role)) for role in others}
+    return {first: first_us, **{role: first_us / math.exp(log) for role, log in logs.items()}}
 
 
-def log_ratios(blocks: Sequence[Sequence[Block]]) -> list[float]:
-    """log(reference / candidate) of each two neighbouring blocks of every pair."""
+def log_ratios(blocks: Sequence[Sequence[Block]], roles: Sequence[str], role: str) -> list[float]:
+    """log(first leg / leg `role`) of each pass of every set: as many neighbouring blocks as there are legs."""
     logs = []
-    for of_pair in blocks:
-        for first, second in zip(of_pair[0::2], of_pair[1::2], strict=True):
-            by_role = {first.role: first.mean_us, second.role: second.mean_us}
-            logs.append(math.log(by_role["reference"] / by_role["candidate"]))
+    for of_set in blocks:
+        for start in range(0, len(of_set), len(roles)):
+            by_role = {b.role: b.mean_us for b in of_set[start : start + len(roles)]}
+            logs.append(math.log(by_role[roles[0]] / by_role[role]))
     return logs
 
 
-def diverged_blocks(blocks: Sequence[Sequence[Block]]) -> int:
+def diverged_blocks(blocks: Sequence[Sequence[Block]], roles: Sequence[str]) -> int:
     """How many blocks of one L cannot be trusted: 0 unless most have diverged and their ratios scatter."""
-    diverged = sum(b.has_diverged for of_pair in blocks for b in of_pair)
-    is_most = diverged * 2 > sum(len(of_pair) for of_pair in blocks)
-    return diverged if is_most and stdev(log_ratios(blocks)) > SCATTER_LIMIT else 0
+    diverged = sum(b.has_diverged for of_set in blocks for b in of_set)
+    if diverged * 2 <= sum(len(of_set) for of_set in blocks):
+        return 0
+    scatter = max(stdev(log_ratios(blocks, roles, role)) for role in roles[1:])
+    return diverged if scatter > SCATTER_LIMIT else 0

@@ -23,11 +23,12 @@ def raw_bytes(array: NDArray[np.generic]) -> Bytes:
 
 
 class Leg:
-    """`role` is candidate or reference, for messages."""
+    """`role` as in protocol.Entrant; `is_reference`: the trusted leg of this package, else a kernel."""
 
-    def __init__(self, worker: Worker, role: str) -> None:
+    def __init__(self, worker: Worker, role: str, *, is_reference: bool = False) -> None:
         self.worker = worker
         self.role = role
+        self.is_reference = is_reference
         self._slots: dict[str, Slot] = {}
         self._views: dict[str, Bytes] = {}
 

@@ -1,0 +1,174 @@
+"""A race on cpu: legs in fresh workers of their own, timed beside one another; there is no correctness stage."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mjolnir.config import TargetSection
+from mjolnir.core.model import Crashed
+from mjolnir.core.workload import PagedDecode
+from mjolnir.oracle.timed import timed_inputs
+from mjolnir.sandbox.leftovers import own_children
+from mjolnir.targets.cpu_arena import arena_bytes
+from mjolnir.targets.cpu_check import seconds_since
+from mjolnir.targets.cpu_gate import wait_for_quiet
+from mjolnir.targets.cpu_leg import Leg
+from mjolnir.targets.cpu_machine import raised_priority
+from mjolnir.targets.cpu_startup import pin_stopped, start_together
+from mjolnir.targets.cpu_timed_leg import TimedLeg
+from mjolnir.targets.cpu_timing import Timing, time_sets
+from mjolnir.targets.cpu_turns import TurnsPlan
+from mjolnir.targets.cpu_verify import failed_leg, verify_legs
+from mjolnir.targets.cpu_workers import REFERENCE_LABEL, LegFailure, end_leftovers, load_leg, open_leg, worker_limits
+from mjolnir.targets.protocol import Entrant, Observe, Progress, RaceReport, RaceRequest
+
+STAGE = "race"
+CRASH_STAGE = "confirm"
+
+
+def run_race(
+    section: TargetSection,
+    workload: PagedDecode,
+    entrants: Sequence[Entrant],
+    request: RaceRequest,
+    observe: Observe,
+    *,
+    core: int | None,
+    cores: frozenset[int],
+) -> RaceReport:
+    """Time `entrants` (two or more, each with a role of its own) on `core`; `cores`: all that start-up may use.
+
+    Raises EnvironmentFault when no worker starts here, or the reference fails or is wrong; ValueError for entrants or
+    sets that make no race.
+    """
+    if len(entrants) < 2 or len({e.role for e in entrants}) < len(entrants) or request.worker_sets < 1:
+        raise ValueError("a race has two entrants or more, each with a role of its own, and one set of workers or more")
+    return _Race(section, workload, entrants, request, observe, core, cores).run()
+
+
+class _Race:
+    def __init__(
+        self,
+        section: TargetSection,
+        workload: PagedDecode,
+        entrants: Sequence[Entrant],
+        request: RaceRequest,
+        observe: Observe,
+        core: int | None,
+        cores: frozenset[int],
+    ) -> None:
+        self.section = section
+        self.workload = workload
+        self.entrants = entrants
+        self.request = request
+        self.observe = observe
+        self.core = core
+        self.cores = cores
+        self.known_children = own_children()
+        self.gate: dict[str, Any] = {}
+        self.timing = Timing(
+            labels={e.role: REFERENCE_LABEL if e.kernel is None else e.role for e in entrants},
+            blocks={length: [] for length in request.lengths},
+        )
+
+    def run(self) -> RaceReport:
+        start = time.monotonic()
+        with contextlib.ExitStack() as stack:
+            sets = [[self._open(stack, e) for e in self.entrants] for _ in range(self.request.worker_sets)]
+            everyone = tuple(leg for of_set in sets for leg in of_set)
+            failure = self._start(everyone) or self._measure(sets, everyone)
+            own = self.known_children | {leg.worker.pid for leg in everyone}
+            failure = end_leftovers(everyone, own) or failure
+        return self._report(failure, seconds_since(start))
+
+    def _open(self, stack: contextlib.ExitStack, entrant: Entrant) -> Leg:
+        """A worker that may use every core until `pin_stopped`."""
+        size_bytes = arena_bytes(self.workload, (), self.request.lengths)
+        limits = worker_limits(self.section, arena_bytes=size_bytes, time_limit_s=self.request.time_limit_s)
+        blob = None if entrant.kernel is None else entrant.kernel.blob
+        return stack.enter_context(open_leg(entrant.role, blob, limits))
+
+    def _start(self, legs: Sequence[Leg]) -> LegFailure | None:
+        """Load every leg and call it once, on the shortest L, so that it has compiled; the answers count."""
+        self.observe(Progress(stage=STAGE, detail="starting workers", done=0, total=1))
+        length, deadline = min(self.request.lengths), self._deadline()
+        rng = np.random.default_rng([self.request.seed, self.request.worker_sets])
+        timed = timed_inputs(self.workload, length, 1, rng)
+        timed_legs = {leg: TimedLeg(leg, timed) for leg in legs}
+
+        def start(leg: Leg) -> Crashed | None:
+            crashed = load_leg(leg, deadline, stage=CRASH_STAGE)
+            if crashed is None and timed_legs[leg].put(deadline):
+                timed_legs[leg].block(1, deadline)
+            return crashed
+
+        for leg, crashed in zip(legs, start_together(legs, start, self.cores), strict=True):
+            if crashed is not None:
+                return LegFailure(role=leg.role, finding=crashed)
+        failed = next((leg for leg in timed_legs.values() if leg.failure is not None), None)
+        if failed is not None:
+            return failed_leg(failed, length, stage=CRASH_STAGE)
+        pin_stopped(legs, self.core)
+        return verify_legs(list(timed_legs.values()), length)
+
+    def _measure(self, sets: Sequence[Sequence[Leg]], everyone: tuple[Leg, ...]) -> LegFailure | None:
+        self.observe(Progress(stage=STAGE, detail="waiting for a quiet core", done=0, total=1))
+        self.gate = {"core": self.core, **wait_for_quiet(self.core, wanted=self.request.gate)}
+        plan = TurnsPlan(
+            workload=self.workload,
+            everyone=everyone,
+            iters=self.request.iters,
+            deadline=self._deadline(),
+            stage=CRASH_STAGE,
+        )
+        with raised_priority(leg.worker.pid for leg in everyone):
+            time_sets(
+                sets,
+                self.request.lengths,
+                plan,
+                self.timing,
+                seed=self.request.seed,
+                observe=self.observe,
+                stage=STAGE,
+                set_word="set",
+            )
+        return self.timing.failure
+
+    def _report(self, failure: LegFailure | None, seconds: float) -> RaceReport:
+        self.timing.failure = failure
+        by_length = self.timing.times_us()
+        times_us = {role: {n: of_legs[role] for n, of_legs in by_length.items()} for role in self.timing.roles}
+        return RaceReport(
+            times_us=times_us if failure is None else {},
+            failure=None if failure is None else failure.finding,
+            failed_role="" if failure is None else failure.role,
+            unsteady=self.timing.unsteady() if failure is None else "",
+            notes=self.timing.notes(),
+            document=self._document(times_us),
+            gate=self.gate,
+            seconds=seconds,
+        )
+
+    def _document(self, times_us: dict[str, dict[int, float]]) -> dict[str, Any]:
+        """The race's part of a run document: raw block means, by role, L and set."""
+        request = self.request
+        params = {
+            "lengths": list(request.lengths),
+            "iters": request.iters,
+            "gate": request.gate,
+            "worker_sets": request.worker_sets,
+            "entrants": list(self.timing.roles),
+        }
+        summary = {
+            "times_us": {role: {str(n): us for n, us in of_role.items()} for role, of_role in times_us.items()},
+            "disturbed_blocks": {str(n): count for n, count in self.timing.disturbed.items()},
+        }
+        return {"params": params, "series": self.timing.series(), "cases": [], "summary": summary}
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self.request.time_limit_s
