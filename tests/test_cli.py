@@ -24,7 +24,7 @@ def test_help_works_everywhere_and_shows_an_example(words):
     assert "Example:" in result.stdout
 
 
-LATER = ["run", "stop", "note", "summarize", "calibrate", "recheck", "audit", "finish", "compare"]
+LATER = ["run", "stop", "note", "summarize", "audit", "finish", "compare"]
 
 
 def test_what_comes_later_is_absent_from_help():

@@ -8,6 +8,8 @@ import os
 import pytest
 from reader_place import VERSION_0, make_place, make_run
 
+from mjolnir.store.anchor import anchor_path
+from mjolnir.store.beside import append_fact
 from mjolnir.store.inflight import begin_inflight
 
 
@@ -42,6 +44,71 @@ def test_status_json_has_every_key_of_the_contract(mjolnir, place):
     assert (found["plateau"], found["since_gain"]) == (False, 3)
     assert (found["chain"]["ok"], found["chain"]["rows"]) == (True, 5)
     assert (found["running"], found["calibration"], found["stop_reason"]) == (None, None, None)
+
+
+def test_what_was_measured_beside_the_ledger_is_shown_the_newest_of_each(mjolnir, place):
+    calibration = {"utc": "2026-03-01T00:05:00+00:00", "sigma": {"128": 0.01, "4096": 0.03}, "se_floor": 0.004}
+    found = {"ts": "2026-03-01T00:05:00+00:00", "champion": {"id": 2}, "score": {"value": 1.5, "low": 1.4, "high": 1.6}}
+    for name, fact in (("calibrations", {}), ("calibrations", calibration), ("rechecks", {}), ("rechecks", found)):
+        append_fact(place.root / ".git", "oct11", name, fact)
+    answer = json.loads(mjolnir("autoresearch", "status", "--json", cwd=place.root).out)
+    assert (answer["calibration"], answer["recheck"]) == (calibration, found)
+    lines = mjolnir("autoresearch", "status").out.splitlines()
+    assert "calibration  noise 1.0 to 3.0 % an L; least standard error 0.40 % (03-01 00:05)" in lines
+    assert "recheck      1.500x (95 %: 1.400 to 1.600) of the reference (03-01 00:05)" in lines
+
+
+def test_a_damaged_fact_does_not_hide_the_run(mjolnir, place):
+    (place.root / ".git/mjolnir/oct11/rechecks.jsonl").write_text("{}\nhalf\n{}\n")
+    answer = mjolnir("autoresearch", "status", "--json", cwd=place.root)
+    assert (answer.code, json.loads(answer.out)["recheck"]) == (0, None)
+    assert "rechecks.jsonl, line 2" in answer.err
+
+
+def test_a_gain_whose_steps_were_confirmed_has_an_interval(mjolnir, place):
+    assert (
+        json.loads(mjolnir("autoresearch", "status", "--json", cwd=place.root).out)["confirmed_gain_interval"] is None
+    )
+    other = place.root.parent / "confirmed"
+    fresh = make_place(other)
+    fresh.start_run()
+    fresh.append("baseline", ratio=1.0)
+    fresh.append("keep", ratio=1.2, confirm={"m": 0.0953102, "se": 0.01})
+    found = json.loads(mjolnir("autoresearch", "status", "--json", cwd=other).out)
+    assert found["confirmed_gain"] == pytest.approx(0.1)
+    assert found["confirmed_gain_interval"] == pytest.approx([0.0787, 0.1218], abs=1e-4)
+    assert "gain         +10.0 % over the baseline (95 %: +7.9 % to +12.2 %; the gains along the kept chain" in (
+        mjolnir("autoresearch", "status").out
+    )
+
+
+def test_a_plateau_inside_noise_is_told_with_its_figures(mjolnir, place):
+    assert json.loads(mjolnir("autoresearch", "status", "--json", cwd=place.root).out)["plateau_text"] is None
+    for n in range(15):
+        place.append("discard", ratio=1.5 * (1.009 - 0.002 * n))
+        place.append("crash")
+    sentence = (
+        "plateau: the last 15 experiments gained between -1.9 % and +0.9 %, none above what the rule asks for (5.0 %)"
+    )
+    found = json.loads(mjolnir("autoresearch", "status", "--json").out)
+    assert (found["plateau"], found["plateau_text"]) == (True, sentence)
+    assert sentence.removeprefix("plateau: ") in mjolnir("autoresearch", "status").out
+    assert sentence.removeprefix("plateau: ") in mjolnir("autoresearch", "status", "--brief").out
+    append_fact(place.root / ".git", "oct11", "calibrations", {"sd_m": 0.01, "worker_pairs": 2, "se_floor": 0.007})
+    assert "inside the noise of this device (2.0 %)" in mjolnir("autoresearch", "status").out
+    append_fact(place.root / ".git", "oct11", "calibrations", {"sd_m": 0.001, "worker_pairs": 2, "se_floor": 0.002})
+    assert json.loads(mjolnir("autoresearch", "status", "--json").out)["plateau_text"] is None
+
+
+def test_without_an_anchor_the_ledger_is_in_order_as_far_as_can_be_seen(mjolnir, place):
+    assert json.loads(mjolnir("autoresearch", "status", "--json", cwd=place.root).out)["chain"]["anchored"] is True
+    anchor_path(place.root / ".git", "oct11").unlink()
+    assert (
+        "ledger       5 rows, in order, unanchored (rows removed before now would not show)"
+        in mjolnir("autoresearch", "status").out.splitlines()
+    )
+    chain = json.loads(mjolnir("autoresearch", "status", "--json").out)["chain"]
+    assert (chain["ok"], chain["anchored"]) == (True, False)
 
 
 def test_no_run_is_an_answer_and_not_an_error(mjolnir, tmp_path):

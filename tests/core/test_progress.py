@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from mjolnir.core.progress import (
     baseline,
     champion,
     confirmed_gain,
+    confirmed_gain_interval,
     counts_by_status,
     is_plateau,
     kept_chain,
@@ -74,6 +77,41 @@ def test_a_gain_that_cannot_be_told_is_none_and_does_not_spoil_the_product(score
     assert step_gain(experiment(2, "keep", 1.1, {"128": float("nan")}), RUN[0]) is None
     assert confirmed_gain([first, experiment(2, "keep", 1.1), experiment(3, "keep", 1.21)]) == pytest.approx(0.1)
     assert staircase([first]) == []
+
+
+def confirmed(number, m, se=0.01, **more):
+    return experiment(number, "keep", 9.0, {"128": 9.0, "4096": 9.0}, confirm={"m": m, "se": se}, **more)
+
+
+def test_a_confirmed_keep_gained_what_its_confirmation_measured_and_not_what_two_scores_say():
+    kept = [RUN[0], confirmed(2, math.log(1.1)), confirmed(3, math.log(1.2))]
+    assert step_gains(kept) == pytest.approx({2: 0.1, 3: 0.2})
+    assert confirmed_gain(kept) == pytest.approx(1.1 * 1.2 - 1)
+
+
+def test_a_row_that_was_not_kept_is_compared_by_its_numbers_whatever_its_confirmation_says():
+    lost = experiment(2, "discard", 1.1, {"128": 1.1, "4096": 1.1}, confirm={"m": 0.5, "se": 0.01})
+    assert step_gain(lost, RUN[0]) == pytest.approx(0.1)
+
+
+def test_the_errors_of_the_steps_add_in_squares():
+    kept = [RUN[0], confirmed(2, math.log(1.1), 0.003), confirmed(3, math.log(1.2), 0.004)]
+    low, high = confirmed_gain_interval(kept)
+    assert low == pytest.approx(1.1 * 1.2 * math.exp(-1.96 * 0.005) - 1)
+    assert high == pytest.approx(1.1 * 1.2 * math.exp(1.96 * 0.005) - 1)
+    assert low < confirmed_gain(kept) < high
+    assert confirmed_gain_interval([*kept, *RUN[5:]]) == (low, high)
+
+
+@pytest.mark.parametrize("odd", [None, {}, {"m": 0.1}, {"m": 0.1, "se": 0}, {"m": math.nan, "se": 0.1}, {"m": 1e9}])
+def test_one_step_of_unknown_error_leaves_the_whole_without_an_interval(odd):
+    keep = experiment(3, "keep", 1.2, {"128": 1.2}, confirm=odd)
+    assert confirmed_gain_interval([RUN[0], confirmed(2, 0.1), keep]) is None
+
+
+def test_before_the_first_keep_there_is_no_interval():
+    assert confirmed_gain_interval(RUN[:2]) is None
+    assert confirmed_gain_interval([]) is None
 
 
 def test_counts_name_every_status_even_at_zero():

@@ -35,6 +35,14 @@ def test_status_reads_in_eight_lines(make_row):
     ]
 
 
+def test_a_gains_interval_and_a_ledger_without_an_anchor_are_told(make_row):
+    lines = status_block(make_view(make_row, gain_interval=(0.032, 0.0501), is_anchored=False)).plain.splitlines()
+    assert lines[4] == (
+        "gain         +4.1 % over the baseline (95 %: +3.2 % to +5.0 %; the gains along the kept chain, multiplied)"
+    )
+    assert lines[-1] == "ledger       3 rows, in order, unanchored (rows removed before now would not show)"
+
+
 def test_an_empty_run_says_what_to_type(make_row):
     view = make_view(make_row, run=None, target=None, total=0, counts={}, baseline=None, champion=None, branch="main")
     assert status_block(view).plain.splitlines() == [
