@@ -30,7 +30,7 @@ ROW_KEYS = {
         "device",
     ),
     *("commit_full", "parent_full", "kernel_blob", "program_hash", "champion_id", "champion_commit", "rule", "params"),
-    *("judge", "attempt", "harness_hash", "config_hash", "seconds", "codes", "profile", "prev", "hash"),
+    *("judge", "screen", "ab", "confirm", "attempt", "harness_hash", "config_hash", "seconds", "codes", "profile", "prev", "hash"),
 }
 
 
@@ -53,10 +53,10 @@ def test_a_faster_kernel_is_kept_with_every_key_of_its_row(lab):
     )
     assert row["kernel_blob"] == lab.git("rev-parse", f"HEAD:{KERNEL}") == said.json["kernel_blob"]
     assert row["per_L"] == pytest.approx({"128": 1.2, "1024": 1.2, "4096": 1.2, "16384": 1.2})
-    assert row["params"]["rule"] == "seed"
+    assert row["params"]["rule"] == "confirmed"
     assert (row["params"]["min_gain"], row["params"]["noise"], row["params"]["reference_jump"]) == (0.05, 0.03, 0.15)
-    assert row["judge"] == {"status": "keep", "reason": row["reason"]}
-    assert set(row["seconds"]) == {"queue", "correctness", "sweep", "total"}
+    assert row["judge"]["status"] == "keep"
+    assert set(row["seconds"]) == {"queue", "correctness", "sweep", "confirm", "total"}
 
 
 def test_numbers_have_six_significant_digits(lab):
@@ -190,8 +190,9 @@ def test_a_reference_that_moved_is_set_aside_and_three_are_noisy(lab):
     lab.machine(reference={"128": 1.3})
     lab.commit(speedup=1.2)
     row = lab.evaluate().json
-    assert (row["status"], row["set_aside"]) == ("keep", [128])
-    lab.machine(reference={"128": 2.0, "1024": 2.0, "4096": 2.0})
+    assert (row["status"], row["set_aside"]) == ("keep", []), "the confirmation looks at every L"
+    assert lab.rows()[-1]["screen"]["set_aside"] == [128]
+    lab.machine(reference={"128": 2.0, "1024": 0.5, "4096": 3.0})
     lab.commit(speedup=1.5)
     assert lab.evaluate().json["status"] == "noisy"
 

@@ -162,6 +162,6 @@ def test_a_full_disk_refuses_the_row_and_keeps_documents_and_ledger(lab):
     assert (said.code, said.json["error"]["code"]) == (4, "E_DISK_FULL"), said.err
     assert lab.ledger.read_bytes() == before
     assert not lab.inflight.exists()
-    assert len(list((lab.root / "research/verify").rglob("*.json"))) == documents + 2
+    assert len(list((lab.root / "research/verify").rglob("*.json"))) == documents + 3
     said = lab.evaluate("idea")
     assert (said.code, said.json["status"], said.json["attempt"]) == (0, "keep", 1)

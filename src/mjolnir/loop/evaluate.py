@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from mjolnir.core.calibration import Calibration, as_fact
 from mjolnir.core.model import Experiment, Status
 from mjolnir.errors import MjolnirError, Refused
 from mjolnir.loop.advice import Next, advise
+from mjolnir.loop.calibrate import newest_calibration, require_fitting
 from mjolnir.loop.experiment import Experimenter
 from mjolnir.loop.guard import Candidate, guard
 from mjolnir.loop.interrupt import Interruption
 from mjolnir.loop.leftover import report_leftover
+from mjolnir.loop.memory import memory_lines, similar_experiments
+from mjolnir.loop.plateau import tell_plateau
 from mjolnir.loop.rule_params import usual_iters
 from mjolnir.loop.run_lookup import OpenRun, open_run
 from mjolnir.loop.surroundings import Surroundings
-from mjolnir.loop.terms import Terms, Wishes, settle_terms
+from mjolnir.loop.terms import CONFIRMED, Terms, Wishes, settle_terms
 from mjolnir.loop.words import Words
 from mjolnir.store.device_lock import device_lock
-from mjolnir.targets.protocol import load_target
+from mjolnir.targets.protocol import Target, load_target
 
 FAILED = (Status.DISCARD, Status.CRASH, Status.INVALID)
 
@@ -36,13 +40,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What came of it. `log`: the path of the crash log inside the repository, or None."""
+    """What came of it. `log`: the path of the crash log inside the repository, or None; `plateau`: a sentence where the
+    last experiments gained nothing beyond noise, else empty."""
 
     row: Experiment
     champion: Experiment | None
     next: Next
     run: OpenRun
     log: str | None = None
+    plateau: str = ""
 
 
 def evaluate(cwd: Path, request: Request, around: Surroundings, interruption: Interruption) -> Evaluation:
@@ -70,11 +76,14 @@ def evaluate(cwd: Path, request: Request, around: Surroundings, interruption: In
             terms=_settle(run, candidate, request.wishes),
             words=request.words,
             is_default=request.wishes == Wishes(),
+            calibration=_calibration(run, target, around),
             around=around,
             interruption=interruption,
         )
+        _tell_of_like_ideas(run, request.words, around)
         row, log = experimenter.run_it(start_s=start_s, queue_s=queue_s)
-        return _conclude(run, candidate, request, around, row, log)
+        plateau = _plateau(run, experimenter.calibration, around)
+        return replace(_conclude(run, candidate, request, around, row, log), plateau=plateau)
 
 
 def _queue_text(device: str, pid: int | None) -> str:
@@ -90,6 +99,32 @@ def _settle(run: OpenRun, candidate: Candidate, wishes: Wishes) -> Terms:
             "E_CONFIG", "the first measurement of a run needs every length: it is the baseline", "leave --ls out"
         )
     return terms
+
+
+def _calibration(run: OpenRun, target: Target, around: Surroundings) -> Calibration | None:
+    """The run's calibration, when its rule wants one. Raises Refused E_CALIBRATION for one that is not of here."""
+    if run.state.rule != CONFIRMED:
+        return None
+    found = newest_calibration(run.git.common_dir, run.state.tag, around.notice)
+    if found is not None:
+        require_fitting(found, device=target.fingerprint(), config_hash=run.state.config_hash, target=run.state.target)
+    return found
+
+
+def _tell_of_like_ideas(run: OpenRun, words: Words, around: Surroundings) -> None:
+    """What was tried before that reads like this, before minutes are spent on it."""
+    for line in memory_lines(similar_experiments(run.git.root, run.state.tag, words.hypothesis, around.notice)):
+        around.notice(line)
+
+
+def _plateau(run: OpenRun, calibration: Calibration | None, around: Surroundings) -> str:
+    """A word on a plateau; the row is written, so nothing here may fail the evaluation any more."""
+    try:
+        fact = as_fact(calibration) if calibration is not None else None
+        return tell_plateau(run.ledger, run.state, calibration=fact)
+    except MjolnirError as e:
+        around.notice(f"{e.message}; {e.hint}")
+        return ""
 
 
 def _conclude(

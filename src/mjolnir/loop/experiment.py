@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from mjolnir.core.calibration import Calibration, no_op_sentence
 from mjolnir.core.confirm import SE_FLOOR
 from mjolnir.core.model import Crashed, Experiment, Measured, Outcome
 from mjolnir.errors import Refused
@@ -25,7 +26,8 @@ from mjolnir.targets.protocol import CheckRequest, KernelSource, Observe, SweepR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experimenter:
-    """What one measurement needs. `is_default`: no option asked for anything but the frozen configuration."""
+    """What one measurement needs. `is_default`: no option asked for anything but the frozen configuration;
+    `calibration`: of this very device, None where there is none."""
 
     run: OpenRun
     target: Target
@@ -33,6 +35,7 @@ class Experimenter:
     terms: Terms
     words: Words
     is_default: bool
+    calibration: Calibration | None
     around: Surroundings
     interruption: Interruption
 
@@ -116,15 +119,23 @@ class Experimenter:
         return KernelSource(blob=blob.data, name=self.run.state.kernel, origin=commit)
 
     def _se_floor(self) -> float:
-        return SE_FLOOR
+        return self.calibration.se_floor if self.calibration is not None else SE_FLOOR
 
     def _confirmed(self, screened: Judged, confirmation: Confirmation) -> Judged:
-        return confirmed(screened, confirmation, self._champion(), self.terms)
+        passes = no_op_sentence(self.calibration, self.terms.rule) if self.calibration is not None else ""
+        return confirmed(screened, confirmation, self._champion(), self.terms, no_op_text=passes)
 
     def _confirm_params(self) -> dict[str, object] | None:
         if self.terms.rule != CONFIRMED:
             return None
-        return confirm_params(se_floor=self._se_floor(), attempt=self.candidate.attempt.decision, calibration=None)
+        found = self.calibration
+        return confirm_params(
+            se_floor=self._se_floor(),
+            attempt=self.candidate.attempt.decision,
+            calibration=None
+            if found is None
+            else {"id": found.id, "no_op_rate": found.no_op_rate(self.terms.rule).as_json(), "runs": found.runs},
+        )
 
     def _save(self, visit: Visit, confirmation: Confirmation | None) -> dict[str, str | None]:
         saved = save_documents(self.run.git.root, visit)

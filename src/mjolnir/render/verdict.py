@@ -26,7 +26,8 @@ _LINE_LIMIT = 300
 class VerdictView:
     """One evaluation, told. `kv_bytes` by L in tokens: what a call must read; `bandwidth_gbps` 0: not known.
 
-    `next_text` says what to do, `next_command` what to type (None: nothing to type); `log` is a path to show.
+    `next_text` says what to do, `next_command` what to type (None: nothing to type); `log` is a path to show, `plateau` a sentence where the
+    last experiments brought nothing.
     """
 
     row: Experiment
@@ -34,6 +35,7 @@ class VerdictView:
     next_text: str = ""
     next_command: str | None = None
     log: str | None = None
+    plateau: str = ""
     kv_bytes: Mapping[int, int] = field(default_factory=dict)
     bandwidth_gbps: float = 0.0
 
@@ -78,5 +80,7 @@ def _context_lines(view: VerdictView) -> Sequence[str]:
     lines += [f"note: {one_line(note, _LINE_LIMIT)}" for note in row.notes[:3]]
     if view.log:
         lines.append(f"log: {one_line(view.log)}")
+    if view.plateau:
+        lines.append(one_line(view.plateau, _LINE_LIMIT))
     lines.append(f"experiment #{row.id} at {short_commit(row.commit) or DASH}: {one_line(row.hypothesis, 120)}")
     return lines

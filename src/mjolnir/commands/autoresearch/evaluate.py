@@ -92,6 +92,9 @@ def _answer(done: Evaluation) -> dict[str, Any]:
         **{key: getattr(row, key) for key in keys + more},
         "next": {"action": done.next.action, "text": done.next.text, "command": done.next.command},
         "log": done.log,
+        "screen": row.screen,
+        "confirm": row.confirm,
+        "plateau": done.plateau or None,
     }
 
 
@@ -105,6 +108,7 @@ def _view(done: Evaluation) -> Any:
         next_text=done.next.text,
         next_command=done.next.command,
         log=done.log,
+        plateau=done.plateau,
         kv_bytes={tokens: workload.kv_bytes(tokens) for tokens in done.run.section.lengths},
         bandwidth_gbps=done.run.section.bandwidth_gbps,
     )
