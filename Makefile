@@ -1,6 +1,6 @@
 # `make` alone lists the targets. Everything runs in .venv, which scripts/install.sh makes and keeps.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow prove check bench bench-judge clean
+.PHONY: help demo test test-slow prove check bench bench-judge bench-verdicts clean
 MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 
@@ -12,6 +12,7 @@ help:
 	@echo "make check      lint, format, types, import contract, generated docs"
 	@echo "make bench      speed and memory of the tool beside a named peer, in benchmarks/"
 	@echo "make bench-judge  what each keep rule is worth, in simulation; writes benchmarks/judge.json"
+	@echo "make bench-verdicts  60 real no-ops and 20 real gains, evaluated here (over an hour); writes benchmarks/verdicts/"
 	@echo "make clean      removes caches and build outputs; .venv stays"
 
 demo:
@@ -53,6 +54,11 @@ bench-judge:
 	@echo "make bench-judge: what each keep rule is worth, in simulation (about 6 minutes); writes benchmarks/judge.json"
 	@sh scripts/install.sh dev
 	$(BIN)/python benchmarks/judge_bench.py
+
+bench-verdicts:
+	@echo "make bench-verdicts: 60 real no-ops and 20 real gains, evaluated on this machine (over an hour, a quiet machine)"
+	@sh scripts/install.sh dev
+	$(BIN)/python benchmarks/verdicts.py
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

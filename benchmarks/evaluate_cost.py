@@ -54,7 +54,7 @@ def _start_run(counts: Counts, place: Place, say: Say) -> Path:
     run_child([OUR_COMMAND, "new", root, "--target", "cpu"], cwd=place.folder, env=place.env)
     if counts.lengths is not None:
         _use_small_terms(root, place, counts)
-    cost = run_child([OUR_COMMAND, "autoresearch", "init", TAG], cwd=root, env=place.env)
+    cost = run_child([OUR_COMMAND, "autoresearch", "init", TAG, "--no-calibrate"], cwd=root, env=place.env)
     say(f"init with its baseline took {cost.wall_s:.1f} s")
     return root
 
@@ -69,18 +69,22 @@ def _use_small_terms(root: Path, place: Place, counts: Counts) -> None:
 
 
 def _evaluate(root: Path, number: int, place: Place) -> tuple[Cost, dict[str, Any]]:
-    """One more question, never answered with yes, before the result is written: another program to the tool (an unused
-    name would not be), the same work to the machine."""
     kernel = root / KERNEL
-    head, writing, tail = kernel.read_text(encoding="utf-8").rpartition(_WRITING)
-    if not writing:
-        raise RuntimeError(f"{KERNEL} has no line that starts with {_WRITING!r} any more")
-    question = f"    if q.ndim == {100 + number}:\n        raise ValueError\n"
-    kernel.write_text(f"{head}{question}{writing}{tail}", encoding="utf-8")
+    kernel.write_text(add_question(kernel.read_text(encoding="utf-8"), number), encoding="utf-8")
     _git(root, place, "commit", "-q", "-a", "-m", f"revision {number}")
     words = ["autoresearch", "evaluate", "-m", f"revision {number}: nothing that matters", "--json"]
     cost = run_child([OUR_COMMAND, *words], cwd=root, env=place.env)
     return cost, json.loads(cost.out)
+
+
+def add_question(text: str, number: int) -> str:
+    """A kernel's text with one more question, never answered with yes, before the result is written: another program to
+    the tool (an unused name would not be), the same work to the machine."""
+    head, writing, tail = text.rpartition(_WRITING)
+    if not writing:
+        raise RuntimeError(f"the kernel has no line that starts with {_WRITING!r} any more")
+    question = f"    if q.ndim == {100 + number}:\n        raise ValueError\n"
+    return f"{head}{question}{writing}{tail}"
 
 
 def _figures(walls_s: list[float], answers: list[dict[str, Any]], others: list[str]) -> list[Figure]:
