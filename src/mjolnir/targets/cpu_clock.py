@@ -16,6 +16,8 @@ PALINDROMES = 2
 PASSES = 2 * PALINDROMES
 """Blocks of each leg: a pass has one of every leg."""
 MIN_CALLS, MAX_CALLS = 2, 192
+_MOST_SHARE = 1.15
+"""A block has up to so many times the wanted calls, or as many fewer: nobody can foresee its last call."""
 WITNESS_SHARE = 0.85
 """A block whose worker had the CPU for less than this share of the wall clock was disturbed, and is measured again."""
 DIVERGED_SHARE = 0.7
@@ -49,7 +51,12 @@ class Block:
 def block_calls(call_s: float, iters: int | None, rng: random.Random) -> int:
     """Calls of a block: `iters`, else enough for BLOCK_S by the pilot's time; a few more or fewer, at random."""
     wanted = iters or BLOCK_S / max(call_s, 1e-7)
-    return max(MIN_CALLS, min(MAX_CALLS, round(wanted * rng.uniform(0.85, 1.15))))
+    return max(MIN_CALLS, min(MAX_CALLS, round(wanted * rng.uniform(2 - _MOST_SHARE, _MOST_SHARE))))
+
+
+def most_block_calls(iters: int | None) -> int:
+    """The largest answer of `block_calls`, whatever the pilot's time."""
+    return max(MIN_CALLS, min(MAX_CALLS, math.ceil(iters * _MOST_SHARE))) if iters else MAX_CALLS
 
 
 def leg_times_us(blocks: Sequence[Sequence[Block]], roles: Sequence[str]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -96,15 +97,18 @@ class _Race:
     def _start(self, legs: Sequence[Leg]) -> LegFailure | None:
         """Load every leg and call it once, on the shortest L, so that it has compiled; the answers count."""
         self.observe(Progress(stage=STAGE, detail="starting workers", done=0, total=1))
-        length, deadline = min(self.request.lengths), self._deadline()
+        length, has_failed = min(self.request.lengths), threading.Event()
         rng = np.random.default_rng([self.request.seed, self.request.worker_sets])
         timed = timed_inputs(self.workload, length, 1, rng)
         timed_legs = {leg: TimedLeg(leg, timed) for leg in legs}
 
         def start(leg: Leg) -> Crashed | None:
+            if has_failed.is_set():  # the race is over; nobody waits for the legs that have not begun
+                return None
+            deadline = self._deadline()
             crashed = load_leg(leg, deadline, stage=CRASH_STAGE)
-            if crashed is None and timed_legs[leg].put(deadline):
-                timed_legs[leg].block(1, deadline)
+            if crashed is not None or not (timed_legs[leg].put(deadline) and timed_legs[leg].block(1, deadline)):
+                has_failed.set()
             return crashed
 
         for leg, crashed in zip(legs, start_together(legs, start, self.cores), strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 
 from mjolnir.core.workload import PagedDecode
 from mjolnir.oracle.timed import timed_inputs
-from mjolnir.targets.cpu_clock import MAX_CALLS, MAX_REPEATS, MIN_CALLS, PALINDROMES, PASSES, Block, block_calls
+from mjolnir.targets.cpu_clock import MAX_REPEATS, MIN_CALLS, PALINDROMES, PASSES, Block, block_calls, most_block_calls
 from mjolnir.targets.cpu_leg import Leg
 from mjolnir.targets.cpu_timed_leg import TimedLeg
 from mjolnir.targets.cpu_verify import failed_leg, verify_legs
@@ -50,7 +50,7 @@ def take_turns(plan: TurnsPlan, legs: Sequence[Leg], length: int, seed: Sequence
 
     `seed` draws the timed inputs, which every leg sees alike, and how many calls a block of each leg has.
     """
-    timed = timed_inputs(plan.workload, length, most_calls(length), np.random.default_rng(list(seed)))
+    timed = timed_inputs(plan.workload, length, most_calls(length, plan.iters), np.random.default_rng(list(seed)))
     timing = _Timing(plan, [TimedLeg(leg, timed) for leg in legs], length, random.Random(str(seed)))
     timing.turns.failure = timing.run()
     return timing.turns
@@ -120,8 +120,12 @@ class _Timing:
         return failed_leg(leg, self.length, stage=self.plan.stage)
 
 
-def most_calls(length: int) -> int:
-    """How many timed inputs to draw for one L: enough for all blocks and some repeats, bounded for long ones."""
+def most_calls(length: int, iters: int | None = None) -> int:
+    """How many timed inputs to draw for one L: enough for all blocks and some repeats, bounded for long ones.
+
+    `iters` as in RaceRequest: few calls need few inputs, and drawing them takes time.
+    """
     pilot = 1 + WARM_CALLS
     blocks = PASSES + MAX_REPEATS
-    return pilot + max(MIN_CALLS * blocks, min(MAX_CALLS * blocks, _TOKENS_OF_INPUTS // length))
+    most = most_block_calls(iters)
+    return pilot + max(MIN_CALLS * blocks, min(most * blocks, _TOKENS_OF_INPUTS // length))
