@@ -142,3 +142,18 @@ def test_two_torn_lines_of_one_second_are_both_set_aside(research, monkeypatch):
         assert research.evaluate(text).code in (0, 4)
     aside = sorted(research.root.glob("research/ledger.torn-*"))
     assert [path.read_text()[-4:] for path in aside] == ["half", "half"]
+
+
+def test_the_calibration_that_was_written_last_counts_though_its_time_is_older(research, monkeypatch):
+    research.started("oct11", "--no-calibrate")
+    ids = []
+    for days in (400, -400):
+        set_clock(monkeypatch, [timedelta(days=days)])
+        said = research.call("autoresearch", "calibrate", "--runs", "2", "--json")
+        assert said.code == 0, said.err
+        ids.append(said.json["id"])
+    assert ids[1] < ids[0]
+    assert research.call("autoresearch", "status", "--json").json["calibration"]["id"] == ids[1]
+    research.commit(speedup=1.3)
+    assert research.evaluate().json["status"] == "keep"
+    assert research.rows()[-1]["params"]["calibration"]["id"] == ids[1]
