@@ -9,6 +9,7 @@ help:
 	@echo "make test       installs the dev packages and runs every test this machine can run"
 	@echo "make test-slow  the slow and real tests, at reduced counts"
 	@echo "make prove      the same at the full counts; takes hours"
+	@echo "make corpus     every cheat and control against the real cpu target, and a naive checker beside it"
 	@echo "make check      lint, format, types, import contract, generated docs"
 	@echo "make bench      speed and memory of the tool beside a named peer, in benchmarks/"
 	@echo "make bench-judge  what each keep rule is worth, in simulation; writes benchmarks/judge.json"
@@ -35,6 +36,15 @@ prove:
 	@echo "make prove: the slow tests at their full counts (hours)"
 	@sh scripts/install.sh dev
 	@MJOLNIR_PROVE=1 $(BIN)/python -m pytest -m slow
+
+# CORPUS=DIR: another folder of kernels; RUNS=3: each file three times, with new seeds; JSON=FILE: every answer.
+CORPUS ?=
+RUNS ?= 1
+JSON ?=
+corpus:
+	@echo "make corpus: installs the dev packages into .venv (once), then runs every file of tests/bad_kernels (about 10 minutes a run)"
+	@sh scripts/install.sh dev
+	@$(BIN)/python -m tests.corpus --runs $(RUNS) $(if $(JSON),--json '$(JSON)') $(CORPUS)
 
 check:
 	@echo "make check: lint, format, types, import contract, generated docs"

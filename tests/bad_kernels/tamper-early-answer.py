@@ -1,4 +1,4 @@
-# answer: crash
+# answer: invalid or crash
 # kind: tampering
 """Writes the status byte and a made-up answer into the worker's pipe before the work is done."""
 import numpy as np

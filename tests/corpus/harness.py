@@ -25,7 +25,7 @@ from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest, l
 from .entry import MEASURED, Entry
 
 LENGTHS = (128, 4096)
-BATCH_CALLS = 16
+BATCH_CALLS = 4
 """Short batches: what is timed here need not be told apart to a percent."""
 MAX_GAIN = 1.6
 """A neutralised cheat may not be this much faster than the same work done honestly; each would gain at least twofold."""
