@@ -29,7 +29,7 @@ ANSWERS: Mapping[str, Answer] = {
         codes={2: "there is no such word; the hint names the nearest"},
         json="""
         {"schema": "mjolnir.explain/1",
-         "entries": [{"code": "text", "kind": "status, rule, invalid, refusal, environment or exit",
+         "entries": [{"code": "text", "kind": "status, rule, invalid, refusal, finding, environment or exit",
                       "meaning": "text", "mend": "text, empty where there is nothing to mend"}]}
         """,
     ),
@@ -65,7 +65,10 @@ ANSWERS: Mapping[str, Answer] = {
         codes={2: "there is no run document yet"}, notes="`--json` prints the run document as it was saved."
     ),
     "mjolnir autoresearch init": Answer(
-        codes={1: "the starting kernel is wrong or does not run; branch, ledger and state are as before"},
+        codes={
+            1: "the starting kernel is wrong or does not run; branch, ledger and state are as before",
+            2: "nothing could be measured, or one kernel timed against itself scatters by more than 15 %",
+        },
     ),
     "mjolnir autoresearch evaluate": Answer(
         codes={
@@ -79,7 +82,8 @@ ANSWERS: Mapping[str, Answer] = {
          "commit": "text", "commit_full": "text", "kernel_blob": "text", "per_L": {"L": "speedup"},
          "vs_best": {"L": "speedup / the champion's"}, "set_aside": ["integers"], "codes": ["texts"],
          "attempt": "integer", "seconds": {"stage": "number"}, "notes": ["texts"], "profile": null,
-         "verify_runs": {"correctness": "run id or null", "sweep": "run id or null"},
+         "verify_runs": {"stage": "run id or null"}, "screen": "object or null", "confirm": "object or null",
+         "plateau": "a sentence, or null",
          "next": {"action": "continue, reset, evaluate_again or fix", "text": "text", "command": "text or null"},
          "log": "path or null"}
         """,
@@ -105,14 +109,61 @@ ANSWERS: Mapping[str, Answer] = {
         json="""
         {"schema": "mjolnir.status/1", "run": "tag or null", "branch": "text or null", "target": "text or null",
          "total": "integer", "counts": {"status": "integer"}, "baseline": "row or null", "champion": "row or null",
-         "score": "the champion's, or null", "confirmed_gain": "ratio minus 1, or null", "plateau": "true or false",
-         "since_gain": "integer", "chain": {"ok": "true or false", "rows": "integer", "problem": "text or null"},
+         "score": "the champion's, or null", "confirmed_gain": "ratio minus 1, or null",
+         "confirmed_gain_interval": ["low and high, or null"], "plateau": "true or false",
+         "since_gain": "integer", "plateau_text": "a sentence, or null",
+         "chain": {"ok": "true or false", "rows": "integer", "problem": "text or null",
+                   "anchored": "true or false"},
          "running": {"pid": "integer", "commit": "text", "hypothesis": "text", "stage": "text", "started": "text",
                      "alive": "true or false", "log": "text or null"},
-         "calibration": null, "stop_reason": null}
+         "calibration": "what calibrate --json says, or null", "recheck": "what recheck --json says, or null",
+         "stop_reason": null}
         """,
-        notes="""`running` is null when no evaluation is in progress or was left behind. `calibration` and `stop_reason`
-are null until the commands that fill them exist.""",
+        notes="""`running` is null when no evaluation is in progress or was left behind.""",
+    ),
+    "mjolnir autoresearch calibrate": Answer(
+        codes={2: "nothing could be measured, or the champion fails in it; nothing was written"},
+        json="""
+        {"schema": "mjolnir.calibrate/1", "id": "text", "utc": "text", "mjolnir": "version", "harness_hash": "text",
+         "config_hash": "text", "target": "text", "commit": "text", "kernel": "program hash", "device": "object",
+         "lengths": ["integers"], "worker_pairs": "integer", "min_gain": "ratio minus 1", "runs": "integer",
+         "rounds": [{"L": ["the two times in microseconds"]}], "sigma": {"L": "log scale"},
+         "bimodal": {"L": {"fast": "ratio to the middle", "slow": "the same", "slow_share": "share"}},
+         "sd_m": "log scale", "se_floor": "log scale", "noisy_lengths": ["integers"], "too_noisy_lengths": ["integers"],
+         "rates": {"seed": {"no_op": {"value": "share", "low": "95 %", "high": "95 %", "hits": "integer",
+                                      "trials": "integer"},
+                            "power": {"...": "a true gain, and its share as under no_op"}},
+                   "confirmed": {"no_op": {"value": "share", "low": "95 %", "high": "95 %", "hits": "integer",
+                                           "trials": "integer"},
+                                 "power": {"...": "the same"}}},
+         "notes": ["texts"]}
+        """,
+        notes="""It is kept beside the ledger, never as a row. `docs/keep-rule.md` says how to read it.""",
+    ),
+    "mjolnir autoresearch recheck": Answer(
+        codes={2: "nothing could be measured, or the champion fails; nothing was written"},
+        json="""
+        {"schema": "mjolnir.recheck/1", "id": "run id", "ts": "text", "run": "tag", "target": "text",
+         "device": "object", "rounds": "integer", "lengths": ["integers"],
+         "baseline": {"id": "integer", "commit": "text", "kernel_blob": "text"},
+         "champion": {"id": "integer", "commit": "text", "kernel_blob": "text"},
+         "speedup": {"value": "ratio", "low": "95 %", "high": "95 %", "per_L": {"L": "ratio"}},
+         "score": {"value": "ratio", "low": "95 %", "high": "95 %", "per_L": {"L": "ratio"}},
+         "baseline_score": {"value": "ratio", "low": "95 %", "high": "95 %", "per_L": {"L": "ratio"}},
+         "claimed": {"speedup": "ratio or null", "low": "95 % or null", "high": "95 % or null", "score": "number",
+                     "baseline_score": "number"},
+         "agrees": "true, false or null", "unsteady": ["texts"], "notes": ["texts"], "seconds": "number"}
+        """,
+        notes="""It is a run document and a line beside the ledger, never a row. `speedup` and `baseline_score` are null
+while the baseline is the champion.""",
+    ),
+    "mjolnir autoresearch audit": Answer(
+        codes={1: "there are findings; the list is beside `error`"},
+        json="""
+        {"schema": "mjolnir.audit/1", "ok": "true or false", "rows": "integer",
+         "findings": [{"code": "text", "row": "id or null", "message": "text", "hint": "text"}]}
+        """,
+        notes="""`docs/ledger.md` lists what is looked at. Only `--repair` writes anything.""",
     ),
     "mjolnir autoresearch chart": Answer(notes="Without any row the chart is drawn empty."),
     "mjolnir autoresearch export": Answer(codes={4: "there is no run with rows, or its ledger is damaged"}),

@@ -65,6 +65,7 @@ KINDS: Mapping[str, str] = {
     "rule": "Rules: the clause that decided",
     "invalid": "Integrity codes of a row with status invalid",
     "refusal": "Refusals (exit 4, no row)",
+    "finding": "Findings of `audit` (exit 1); it also uses codes of refusals",
     "environment": "Faults (exit 2, no row)",
 }
 

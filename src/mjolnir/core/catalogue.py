@@ -6,13 +6,14 @@ import difflib
 from dataclasses import dataclass
 from functools import cache
 
-from mjolnir.core.catalogue_text import ENVIRONMENT, EXITS, INVALID, REFUSALS, RULES, STATUSES
+from mjolnir.core.catalogue_text import ENVIRONMENT, EXITS, FINDINGS, INVALID, REFUSALS, RULES, STATUSES
 from mjolnir.errors import UsageFault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One code. `kind`: status, rule, invalid (a row's integrity code), refusal, environment or exit.
+    """One code. `kind`: status, rule, invalid (a row's integrity code), refusal, finding (of audit),
+    environment or exit.
 
     `meaning` is a sentence or two; `mend` is what to do or to type, empty where there is nothing to mend.
     """
@@ -25,12 +26,13 @@ class Entry:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Every entry: statuses, rules, codes of invalid rows, refusals, faults of the environment, exit codes."""
+    """Every entry: statuses, rules, codes of invalid rows, refusals, findings of audit, faults, exits."""
     kinds = {
         "status": STATUSES,
         "rule": RULES,
         "invalid": INVALID,
         "refusal": REFUSALS,
+        "finding": FINDINGS,
         "environment": ENVIRONMENT,
         "exit": EXITS,
     }

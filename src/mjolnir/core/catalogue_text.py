@@ -29,7 +29,11 @@ RULES: Texts = {
         "An L that is required was not measured: a subset is never a keep.",
         "mjolnir autoresearch evaluate -m TEXT without --ls",
     ),
-    "reference_unstable": ("The reference's time moved by more than 15 % at several L: the machine was busy.", _AGAIN),
+    "reference_unstable": (
+        "The reference's time moved at several L (seed: by more than 15 %; confirmed: by more than 10 % "
+        "against the other L): the machine was busy.",
+        _AGAIN,
+    ),
     "gain_too_small": ("The geomean over L did not beat the champion by more than min_gain.", _NEXT),
     "rests_on_one_length": ("Without its single best L the gain is gone: luck at one L looks like that.", _NEXT),
     "slower_at_several": ("Faster on average, but slower than the noise allows at two L or more.", _NEXT),
@@ -119,6 +123,23 @@ REFUSALS: Texts = {
     ),
     "E_FOLDER": ("A folder that is needed is missing, or not empty.", "name another folder"),
     "E_BUSY": ("Another evaluation holds the device or the ledger.", "wait for it: mjolnir autoresearch status"),
+}
+
+FINDINGS: Texts = {
+    "E_VERDICT": (
+        "A row's verdict does not follow from its own numbers and its champion's row: it was edited, or other rules "
+        "judged it.",
+        "mjolnir autoresearch show ID; do not build on that row",
+    ),
+    "E_PIN": (
+        "The ref that keeps a row's commit reachable is missing, or points at another commit.",
+        "type the command that was printed",
+    ),
+    "E_ANCHOR": (
+        "The note of row count and last hash outside the repository is missing, unreadable or says something else: "
+        "rows that were cut off would not show.",
+        "bring the state folder back from a copy; else compare the ledger with an exported one",
+    ),
 }
 
 ENVIRONMENT: Texts = {

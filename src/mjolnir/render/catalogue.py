@@ -14,6 +14,7 @@ _TITLES = {
     "rule": "the clause that decided",
     "invalid": "codes of invalid rows",
     "refusal": "refused: exit 4, no row",
+    "finding": "findings of audit (exit 1)",
     "environment": "environment, configuration and usage: exit 2",
     "exit": "exit codes",
 }
