@@ -110,10 +110,12 @@ def conclude(raced: Raced, around: Surroundings, *, is_strict: bool = False) -> 
 def require_quiet(noise: Noise) -> None:
     """Raises EnvironmentFault E_NOISE where an L scatters so much that no number means anything."""
     if noise.too_noisy_lengths:
+        modes = [noise.bimodal[tokens] for tokens in noise.too_noisy_lengths if tokens in noise.bimodal]
+        speeds = f" (two speeds, {modes[0].slow:.2f} times apart: some processes are slow for life)" if modes else ""
         raise EnvironmentFault(
             "E_NOISE",
-            f"one kernel against itself scatters by {sigma_words(noise, noise.too_noisy_lengths)} here, more than "
-            f"{TOO_NOISY_SIGMA * 100:g} %: nothing measured on this device would mean much",
+            f"one kernel against itself scatters by {sigma_words(noise, noise.too_noisy_lengths)} here{speeds}, "
+            f"more than {TOO_NOISY_SIGMA * 100:g} %: nothing measured on this device would mean much",
             "look for other load (mjolnir doctor), clocks that change (power mode, frequency scaling) and heat, "
             "then run it again",
         )

@@ -7,7 +7,7 @@ from mjolnir.core.lengths import join_labels, length_label
 from mjolnir.core.modes import Modes
 from mjolnir.core.share import Share
 from mjolnir.render.number import DASH
-from mjolnir.render.text import one_line
+from mjolnir.render.text import one_line, short_commit
 
 _RATE_CELLS = 30
 
@@ -16,7 +16,7 @@ def calibration_lines(calibration: Calibration, rule: str) -> list[str]:
     """The whole of it. `rule`: the run's, whose sentence ends it."""
     noise = calibration.noise
     lines = [
-        f"{calibration.runs} races of the kernel {one_line(calibration.commit, 12)} against itself on "
+        f"{calibration.runs} races of the kernel {short_commit(calibration.commit)} against itself on "
         f"{one_line(calibration.target)}, every leg in fresh workers",
         f"{'L':>6} {'noise':>8}  two speeds",
     ]
