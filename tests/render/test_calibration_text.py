@@ -34,7 +34,7 @@ def test_each_l_has_its_noise_and_its_two_speeds():
 def test_a_rate_stands_with_its_interval_and_a_missing_one_is_a_dash():
     lines = calibration_lines(a_calibration(), "confirmed")
     (no_op,) = (line for line in lines if line.strip().startswith("no-op"))
-    assert " ".join(no_op.split()) == "no-op 0.050 % (0.019 to 0.129) 1.000 % (0.804 to 1.242)"
+    assert " ".join(no_op.split()) == "no-op 0.050 % (0.019 to 0.129) 1.000 % (0.804 to 1.243)"
     (gain,) = (line for line in lines if line.strip().startswith("+3 %"))
     assert " ".join(gain.split()) == "+3 % — 50.0 % (29.9 to 70.1)"
 
