@@ -18,6 +18,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import audit_cost
 import cli_cpu
 import evaluate_cost
 import ledger_scale
@@ -30,8 +31,8 @@ from peer import PEER_NAME, PEER_VERSION, ensure_peer
 from report import head, table, write_results
 
 _CLI = tuple(case.name for case in cli_cpu.CASES)
-NAMES = (*_CLI, "scale", "evaluate", "noise")
-_NEED_NO_PEER = {"evaluate", "noise"}
+NAMES = (*_CLI, "scale", "audit", "evaluate", "noise")
+_NEED_NO_PEER = {"audit", "evaluate", "noise"}
 
 
 def main(words: list[str] | None = None) -> int:
@@ -85,6 +86,8 @@ def _parts(names: list[str]) -> dict[str, Callable[[Counts, Place], list[Figure]
         parts[", ".join(cases)] = lambda counts, place: cli_cpu.measure(cases, counts, place, _say)
     if "scale" in names:
         parts["scale"] = lambda counts, place: ledger_scale.measure(counts, place, _say)
+    if "audit" in names:
+        parts["audit"] = lambda counts, place: audit_cost.measure(counts, place, _say)
     return parts
 
 

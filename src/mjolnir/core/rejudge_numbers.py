@@ -65,6 +65,8 @@ def close(a: object, b: object, relative: float) -> bool:
 
 def close_by_length(a: Any, b: Any, relative: float) -> bool:
     """Two mappings of L with the same L and close numbers."""
+    if a == b:
+        return True
     one, other = by_tokens(a or {}), by_tokens(b or {})
     return one.keys() == other.keys() and all(close(value, other[key], relative) for key, value in one.items())
 
@@ -85,7 +87,8 @@ def recheck_speedups(name: str, per_length: Any, reference_us: Any, candidate_us
         yield f"has {name}per_L, fi_us and mj_us of different lengths"
         return
     for tokens, speedup in speedups.items():
-        if not close(speedup * candidate[tokens], reference[tokens], LOOSE):
+        exact = reference[tokens] / candidate[tokens]
+        if exact != speedup and not close(speedup, exact, LOOSE):
             yield f"has a {name}per_L at {length_label(tokens)} that is not fi_us / mj_us"
 
 
@@ -100,7 +103,8 @@ def recheck_relative(row: Experiment, best: Numbers | None, *, is_due: bool) -> 
         yield "has a vs_best of other lengths than it and its champion share"
         return
     for tokens, ratio in told.items():
-        if not close(ratio * before[tokens], new[tokens], LOOSE):
+        exact = new[tokens] / before[tokens]
+        if exact != ratio and not close(ratio, exact, LOOSE):
             yield f"has a vs_best at {length_label(tokens)} that is not per_L / the champion's per_L"
 
 
