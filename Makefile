@@ -1,6 +1,6 @@
 # `make` alone lists the targets. Everything runs in .venv, which scripts/install.sh makes and keeps.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow prove check bench bench-judge bench-verdicts clean
+.PHONY: help demo test test-slow prove corpus check bench bench-judge bench-verdicts clean
 MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 
@@ -44,7 +44,7 @@ JSON ?=
 corpus:
 	@echo "make corpus: installs the dev packages into .venv (once), then runs every file of tests/bad_kernels (about 10 minutes a run)"
 	@sh scripts/install.sh dev
-	@$(BIN)/python -m tests.corpus --runs $(RUNS) $(if $(JSON),--json '$(JSON)') $(CORPUS)
+	@PYTHONPATH=tests $(BIN)/python -m corpus --runs $(RUNS) $(if $(JSON),--json '$(JSON)') $(CORPUS)
 
 check:
 	@echo "make check: lint, format, types, import contract, generated docs"

@@ -1,1 +1,1 @@
-"""The corpus of cheats: what each file must be answered, what the harness answers, what a naive checker lets through."""
+"""The corpus of cheats: the right answer to each file, the harness's, and a naive checker's."""

@@ -1,4 +1,4 @@
-"""`make corpus`: every file of a corpus on the real cpu target, and the naive checker beside it. Exit 1 on any wrong answer."""
+"""`make corpus`: every file of a corpus on the cpu target, and a naive checker beside it. Exit 1 on a wrong answer."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from .entry import FOLDER, Entry, cheats, read_folder
-from .harness import Answer, Harness
-from .naive_checker import is_fooled
-from .report import as_json, summary_line, table
+from corpus.entry import FOLDER, Entry, cheats, read_folder
+from corpus.harness import Answer, Harness
+from corpus.naive_checker import is_fooled
+from corpus.report import as_json, summary_line, table
 
 
 def main() -> int:
@@ -26,7 +26,8 @@ def main() -> int:
             answer = harness.answer(entry)
             answers[entry.name].append(answer)
             verdict = f"WRONG ({answer.wrong})" if answer.wrong else "right"
-            _say(f"run {run + 1}/{args.runs}, {number}/{len(entries)} {entry.name}: {answer.status} {answer.code} {verdict}")
+            where = f"run {run + 1}/{args.runs}, {number}/{len(entries)}"
+            _say(f"{where} {entry.name}: {answer.status} {answer.code} {verdict}")
     fooled = {} if args.no_naive else _ask_naive(cheats(entries))
     print(table(entries, answers, fooled))
     print(summary_line(entries, answers, fooled))
@@ -48,7 +49,7 @@ def _say(text: str) -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    p = argparse.ArgumentParser(prog="python -m tests.corpus", description=__doc__)
+    p = argparse.ArgumentParser(prog="make corpus", description=__doc__)
     p.add_argument("folders", nargs="*", type=Path, help="folders of kernels (default: tests/bad_kernels)")
     p.add_argument("--runs", type=int, default=1, help="how often, each time with new seeds")
     p.add_argument("--match", default="", help="only files whose name holds this text")

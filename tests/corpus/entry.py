@@ -4,8 +4,8 @@ A file of tests/bad_kernels begins with comment lines `# name: value`:
     answer           statuses joined by "or", then words that must be in the code or detail of the answer. Statuses:
                      discard (wrong answer), invalid, crash, refused (no row), noisy, neutralised (the cheat has no
                      effect: measured as usual and no gain), "keep or discard" (an honest kernel: speed alone decides)
-    kind             a row of the table in docs/integrity.md; or control, fault, wall (does nothing but run against a
-                     wall; the import scan's refusal is set aside, since the wall has to stand without it)
+    kind             a row of the table in docs/integrity.md; or control, fault (breaks down), wall (only runs against a
+                     wall); the import scan is set aside for these two: walls and limits stand without it
     no gain over     the honest file that does the same work: what neutralised is measured against
     measured before  the file whose program was measured before this one
     worker pairs, time limit (s), q (dtype), unsupported (text in the name of a case)
@@ -128,7 +128,7 @@ def _from_facts(path: Path, facts: dict[str, Any]) -> Entry:
         answers=answers,
         no_gain_over=_beside(path.parent, _HONEST) if "neutralised" in answers else None,
         measured_before=path.parent / f"{parent}.py" if parent else None,
-        unsupported=facts.get("optional_case", "").partition(":")[0],
+        unsupported=facts.get("optional_case", "").partition(":")[0].replace("page size", "page"),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the harness answers to a file: the import scan, the program's hash, then a visit to the cpu target, as evaluate."""
+"""What the harness answers to a file: import scan, program hash, then a visit to the cpu target, as evaluate."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from corpus.entry import MEASURED, Entry
 from mjolnir.config import Config, parse_config
 from mjolnir.core.model import Experiment, RowGlance, Status
 from mjolnir.core.program_hash import program_hash
@@ -22,13 +23,13 @@ from mjolnir.render.text import one_line
 from mjolnir.store.git_objects import REGULAR, Blob
 from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest, load_target
 
-from .entry import MEASURED, Entry
-
 LENGTHS = (128, 4096)
 BATCH_CALLS = 4
 """Short batches: what is timed here need not be told apart to a percent."""
 MAX_GAIN = 1.6
-"""A neutralised cheat may not be this much faster than the same work done honestly; each would gain at least twofold."""
+"""A neutralised cheat may not be this much faster than the same work done honestly; each would gain twofold or more."""
+SCAN_SET_ASIDE = frozenset({"wall", "fault"})
+"""Kinds that are run though the import scan refuses them: the walls and limits have to hold without it."""
 MAX_TRIES = 2
 """A noisy measurement is repeated, as evaluate allows. Noisy again: nothing was decided, nobody gained."""
 
@@ -66,7 +67,7 @@ class Harness:
 
     def _answer(self, entry: Entry) -> tuple[str, str, str, float | None, str]:
         blob = entry.path.read_bytes()
-        if entry.kind != "wall":
+        if entry.kind not in SCAN_SET_ASIDE:
             require_imports(Blob(sha="", mode=REGULAR, data=blob), entry.name, "cpu")
         if entry.measured_before is not None:
             _require_new_program(blob, entry.measured_before.read_bytes())

@@ -34,7 +34,13 @@ def is_fooled(kernel: Path) -> bool:
         if os.getuid() == 0:
             os.chown(scratch, _NOBODY, _NOBODY)
         argv = [sys.executable, "-B", _SCRIPT.name, kernel.name, "verdict", str(_NOBODY)]
-        environment = {"PATH": "/usr/bin:/bin", "HOME": name, "TMPDIR": name, "BENCH_ITERS": "5", "OMP_NUM_THREADS": "1"}
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": name,
+            "TMPDIR": name,
+            "BENCH_ITERS": "5",
+            "OMP_NUM_THREADS": "1",
+        }
         run(argv, cwd=scratch, env=environment, timeout_s=TIME_LIMIT_S)
         kill_all([p for p in find_leftovers(-1, before) if p != os.getpid()])
         verdict = scratch / "verdict"

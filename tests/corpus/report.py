@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .entry import NO_CHEATS, Entry
-from .harness import Answer
+from corpus.entry import NO_CHEATS, Entry
+from corpus.harness import Answer
 
 SCHEMA = "mjolnir.corpus/1"
 Answers = Mapping[str, Sequence[Answer]]
