@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import signal
 
 import pytest
 
 from doubles.expectations import refused
-from doubles.research import Hold, kernel_text
 from mjolnir.core.confirm import decide, screen
 
 pytest_plugins = ("doubles.fixtures",)
@@ -180,79 +178,6 @@ def test_a_round_that_stays_disturbed_is_noisy_and_may_be_repeated(lab):
     assert (said["status"], said["rule"], said["next"]["action"]) == ("noisy", "reference_unstable", "evaluate_again")
     assert "round 1" in last(lab)["params"]["unsteady"]
     assert lab.evaluate().json["status"] == "keep"
-
-
-@pytest.mark.parametrize(
-    ("fail", "status", "rule"), [("crash", "crash", "stage_failed"), ("E_STATE", "invalid", "E_STATE")]
-)
-def test_a_candidate_that_fails_in_its_confirmation_is_never_champion(lab, fail, status, rule):
-    lab.commit(speedup=1.2, extra=f"RACE = {{'fail': {fail!r}, 'at': {len(races(lab)) + 2}}}")
-    said = lab.evaluate().json
-    assert (said["status"], said["rule"], said["score"], said["per_L"]) == (status, rule, None, {})
-    row = last(lab)
-    assert (row["correctness"], row["confirm"]["status"], len(row["ab"]["rounds"])) == ("pass", None, 1)
-    assert (said["log"] is not None) == (fail == "crash")
-    lab.commit(speedup=1.3)
-    assert lab.evaluate().json["status"] == "keep"
-    assert last(lab)["champion_id"] == 1
-
-
-def test_a_champion_that_no_longer_runs_is_told_and_writes_no_row(research):
-    research.write("src/kernel.py", kernel_text(extra="RACE = {'fail': 'crash', 'at': 1}"))
-    research.git("commit", "-qam", "a champion that fails when it is raced")
-    lab = research.started("oct11", "--no-calibrate")
-    before = lab.rows()
-    lab.commit(speedup=1.2)
-    said = lab.evaluate()
-    assert (said.code, said.json["error"]["code"]) == (2, "E_CHAMPION")
-    assert "#1" in said.json["error"]["message"]
-    assert lab.rows() == before
-    assert not lab.inflight.exists()
-
-
-def test_a_device_that_goes_away_in_a_round_writes_no_row(lab):
-    lab.commit(speedup=1.2, extra=f"RACE = {{'fail': 'environment', 'at': {len(races(lab)) + 2}}}")
-    before = lab.rows()
-    said = lab.evaluate()
-    assert (said.code, said.json["error"]["code"]) == (2, "E_WORKER")
-    assert lab.rows() == before
-
-
-def test_the_champions_commit_gone_is_refused_before_anything_runs(lab):
-    lab.commit(speedup=1.2)
-    champion = lab.head()
-    lab.evaluate()
-    lab.commit(speedup=1.3)
-    (lab.root / ".git/objects" / champion[:2] / champion[2:]).unlink()
-    before = lab.ledger.read_bytes()
-    said = lab.evaluate()
-    assert said.code == 4
-    assert said.json["error"]["code"] in ("E_LINEAGE", "E_OBJECTS")
-    assert lab.ledger.read_bytes() == before
-
-
-def test_a_kill_during_the_confirmation_leaves_no_row_and_the_next_evaluate_starts_clean(lab):
-    commit = lab.commit(speedup=1.2)
-    before = lab.rows()
-    held = Hold(lab, "race")
-    held.signal(signal.SIGKILL)
-    assert lab.rows() == before
-    assert json.loads(lab.inflight.read_text())["stage"] == "sweep"
-    lab.machine()
-    said = lab.evaluate()
-    assert said.json["status"] == "keep", said.err
-    assert "confirm" in said.err or "interrupted" in said.err or "left" in said.err
-    row = last(lab)
-    assert (row["commit_full"], len(row["ab"]["rounds"]), row["attempt"]) == (commit, 2, 1)
-
-
-def test_ctrl_c_during_the_confirmation_is_130_and_leaves_nothing(lab):
-    lab.commit(speedup=1.2)
-    before = lab.rows()
-    said = Hold(lab, "race").signal(signal.SIGINT)
-    assert said.code == 130
-    assert lab.rows() == before
-    assert not lab.inflight.exists()
 
 
 def test_the_seed_rule_keeps_on_its_own_numbers_without_a_confirmation(research):
