@@ -61,7 +61,7 @@ class TargetRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """A step of a long visit, for people: `done` of `total` in `stage` (correctness or sweep)."""
+    """A step of a long visit, for people: `done` of `total` in `stage` (correctness, sweep, race ...)."""
 
     stage: str
     detail: str
