@@ -117,3 +117,16 @@ def test_a_file_hidden_between_two_merges_is_found(lab):
     lab.git("merge", "-q", "--no-edit", "-s", "ours", hidden)
     assert lab.git("diff", "--name-only", base, "HEAD") == KERNEL, "end to end nothing shows"
     refused(lab, "E_OTHER_FILES")
+
+
+def test_a_file_that_only_a_merge_itself_brings_is_found(lab):
+    base = lab.head()
+    other = lab.git("commit-tree", "-m", "nothing", "-p", base, f"{base}^{{tree}}")
+    lab.write("src/helper.py", "x = 1\n")
+    lab.git("add", "src/helper.py")
+    merge = lab.git("commit-tree", "-m", "merge", "-p", base, "-p", other, lab.git("write-tree"))
+    lab.git("reset", "-q", "--hard", merge)
+    lab.git("rm", "-q", "src/helper.py")
+    lab.commit(speedup=HONEST)
+    assert lab.git("diff", "--name-only", base, "HEAD") == KERNEL, "end to end nothing shows"
+    refused(lab, "E_OTHER_FILES")
