@@ -41,6 +41,6 @@ def copy_of(tmp_path, monkeypatch, mjolnir):
 
 
 @pytest.fixture
-def lab(copy_of, confirmed_run):
+def ended(copy_of, confirmed_run):
     """A finished run under the rule confirmed."""
     return copy_of(confirmed_run)

@@ -7,12 +7,12 @@ import pytest
 pytest_plugins = ("audit_fixtures",)
 
 
-def forged(lab, place, change):
+def forged(ended, place, change):
     """Findings after the row in `place` was changed and everything that vouches for it was made to fit."""
-    rows = lab.rows()
+    rows = ended.rows()
     change(rows[place])
-    lab.forge(rows)
-    return {(code, row) for code, row in lab.codes() if row == place + 1}
+    ended.forge(rows)
+    return {(code, row) for code, row in ended.codes() if row == place + 1}
 
 
 def only_verdict(place):
@@ -21,26 +21,26 @@ def only_verdict(place):
 
 @pytest.mark.parametrize("run", ["confirmed_run", "seed_run"])
 def test_a_discard_turned_into_a_keep_is_found(copy_of, run, request):
-    lab = copy_of(request.getfixturevalue(run))
-    place = lab.row("discard", "gain_too_small")
-    assert forged(lab, place, lambda row: row.update(status="keep", rule="gain")) == only_verdict(place)
+    ended = copy_of(request.getfixturevalue(run))
+    place = ended.row("discard", "gain_too_small")
+    assert forged(ended, place, lambda row: row.update(status="keep", rule="gain")) == only_verdict(place)
 
 
 @pytest.mark.parametrize("status", ["incorrect", "partial_sweep", "not_confirmed"])
-def test_any_discard_turned_into_a_keep_is_found(lab, status):
-    place = lab.row("discard", status)
-    assert forged(lab, place, lambda row: row.update(status="keep", rule="gain")) == only_verdict(place)
+def test_any_discard_turned_into_a_keep_is_found(ended, status):
+    place = ended.row("discard", status)
+    assert forged(ended, place, lambda row: row.update(status="keep", rule="gain")) == only_verdict(place)
 
 
 @pytest.mark.parametrize("status", ["crash", "invalid", "noisy"])
-def test_any_failure_turned_into_a_keep_is_found(lab, status):
-    place = lab.row(status)
-    assert forged(lab, place, lambda row: row.update(status="keep", rule="gain")) == only_verdict(place)
+def test_any_failure_turned_into_a_keep_is_found(ended, status):
+    place = ended.row(status)
+    assert forged(ended, place, lambda row: row.update(status="keep", rule="gain")) == only_verdict(place)
 
 
-def test_a_keep_turned_into_a_discard_is_found(lab):
-    place = lab.row("keep")
-    assert forged(lab, place, lambda row: row.update(status="discard", rule="not_confirmed")) == only_verdict(place)
+def test_a_keep_turned_into_a_discard_is_found(ended):
+    place = ended.row("keep")
+    assert forged(ended, place, lambda row: row.update(status="discard", rule="not_confirmed")) == only_verdict(place)
 
 
 def halve_times(row):
@@ -87,17 +87,17 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_keep_that_does_not_follow_from_its_numbers_is_found_with(lab, name):
-    place = lab.row("keep")
-    assert forged(lab, place, CHANGES[name]) == only_verdict(place)
+def test_a_keep_that_does_not_follow_from_its_numbers_is_found_with(ended, name):
+    place = ended.row("keep")
+    assert forged(ended, place, CHANGES[name]) == only_verdict(place)
 
 
-def test_an_old_row_among_new_ones_is_no_way_around_the_rule(lab):
-    place = lab.row("discard", "gain_too_small")
+def test_an_old_row_among_new_ones_is_no_way_around_the_rule(ended):
+    place = ended.row("discard", "gain_too_small")
 
     def strip(row):
         for key in ("schema", "params", "judge", "screen"):
             row[key] = None
         row.update(status="keep", rule="gain")
 
-    assert ("E_LEDGER", place + 1) in forged(lab, place, strip)
+    assert ("E_LEDGER", place + 1) in forged(ended, place, strip)
