@@ -50,9 +50,9 @@ FAMILIES = ("gauss", "temperature3", "needle", "hist", "large", "pair")
 class ScriptedTarget:
     """Answers what the kernel's text and the machine's script say."""
 
-    name = "scripted"
-
     def __init__(self, config: Config) -> None:
+        # Tests that run side by side have a device each: they must not wait for each other's lock.
+        self.name = "-".join(filter(None, ("scripted", os.environ.get("PYTEST_XDIST_WORKER"))))
         self._workload = config.workload.paged_decode()
 
     def preflight(self) -> None:
