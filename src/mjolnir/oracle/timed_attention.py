@@ -50,15 +50,19 @@ def _versions(timed: TimedInputs, row: int, patched: Array) -> Array:
 def _add_patched(
     running: OnlineSoftmax, timed: TimedInputs, row: int, kv_head: int, patched: Array, versions: Array, q: Floats
 ) -> None:
-    """The tokens that some call patches, each in the version that its call sees. q is (calls, group, head_dim)."""
+    """The tokens that some call patches, each in the version that its call sees. q is (calls, group, head_dim).
+
+    Only the versions that these calls see are weighed: of a short L there are thousands, and a block sees few.
+    """
     page_size = timed.base.kv_cache.shape[3]
     pages = timed.base.row_pages(row)[patched // page_size]
     drawn = timed.base.kv_cache[pages, :, kv_head, patched % page_size]
-    vectors = np.concatenate([drawn, timed.tokens[:, row, :, kv_head]])
+    found, place = np.unique(versions, return_inverse=True)
+    vectors = np.concatenate([drawn, timed.tokens[:, row, :, kv_head]])[found]
     keys, values = decode(vectors[:, K_HALF]), decode(vectors[:, V_HALF])
     logits = q @ keys.T
     is_seen = np.zeros((len(versions), 1, len(vectors)), bool)
-    np.put_along_axis(is_seen, versions[:, np.newaxis], True, axis=2)
+    np.put_along_axis(is_seen, place.reshape(len(versions), 1, -1), True, axis=2)
     seen = np.where(is_seen, logits, -np.inf)
     running.add(seen.reshape(-1, len(vectors)), values)
 
