@@ -24,6 +24,8 @@ _STRETCH = 1.1
 """q is stretched a little towards the key, and so the others weigh a little more than N(0, deviation) would say."""
 _LEAST_MIXED_TOKENS = 16
 """In a shorter row one token is nearly all of the answer, and another K or q alone would not move it."""
+_SLICE_PART = 1.0 / 32.0
+"""What a patch of a few elements changes of a vector: no word of it, looked at in each call, tells of all changes."""
 _KEY = 0
 
 
@@ -58,8 +60,9 @@ def timed_inputs(workload: PagedDecode, length: int, num_calls: int, rng: np.ran
     """Draws the inputs of `num_calls` timed calls with workload.batch rows of `length` tokens each.
 
     The scales are 1 and the pages permuted. q points at the patched token in every head, so that its K and its V
-    matter there. What a patch changes is drawn anew for each call (K, V or both; all KV heads or one): no glance at a
-    part of the cache tells whether it changed. All other tokens give most of the output, by a few dozen of them.
+    matter there. What a patch changes is drawn anew for each call (K, V or both; all KV heads or one; whole vectors or
+    a few elements): no glance at a part of the cache tells whether it changed. All other tokens give most of the
+    output, by a few dozen of them.
     """
     pages = workload.pages(length)
     lengths = (length,) * workload.batch
@@ -93,7 +96,7 @@ def timed_inputs(workload: PagedDecode, length: int, num_calls: int, rng: np.ran
 
 def _mix(base: Inputs, page_ids: Array, slots: Array, drawn: Array, rng: np.random.Generator) -> Array:
     """What each patched token holds after its patch: `drawn` where the patch changes it, else what was there before."""
-    calls, batch, _, num_kv_heads, _ = drawn.shape
+    calls, batch, _, num_kv_heads, head_dim = drawn.shape
     tokens = drawn.copy()
     now: dict[tuple[int, int], Array] = {}
     for call in range(calls):
@@ -102,17 +105,22 @@ def _mix(base: Inputs, page_ids: Array, slots: Array, drawn: Array, rng: np.rand
             before = now.get(place)
             if before is None:
                 before = base.kv_cache[place[0], :, :, place[1]]
-            keeps = ~_changes(num_kv_heads, rng)
+            keeps = ~_changes(num_kv_heads, head_dim, rng)
             tokens[call, row][keeps] = before[keeps]
             now[place] = tokens[call, row]
     return tokens
 
 
-def _changes(num_kv_heads: int, rng: np.random.Generator) -> Array:
-    """(2, num_kv_heads) bool: is K, is V of a head changed? Both, K or V alone; in all heads or in one; never none."""
+def _changes(num_kv_heads: int, head_dim: int, rng: np.random.Generator) -> Array:
+    """(2, num_kv_heads, head_dim) bool: which elements of K and V change? Both, K or V alone; in all heads or in one;
+    the whole vector or a few elements anywhere in it; never none."""
     parts = ((True, True), (True, False), (False, True))[rng.integers(3)]
     heads = np.ones(num_kv_heads, bool) if rng.integers(2) else np.arange(num_kv_heads) == rng.integers(num_kv_heads)
-    return np.asarray(np.array(parts)[:, np.newaxis] & heads)
+    elements = np.ones(head_dim, bool)
+    if rng.integers(2):
+        width = max(1, int(head_dim * _SLICE_PART))
+        elements = (np.arange(head_dim) - rng.integers(head_dim - width + 1)) // width == 0
+    return np.asarray(np.array(parts)[:, np.newaxis, np.newaxis] & heads[:, np.newaxis] & elements)
 
 
 def patch(kv_cache: Array, timed: TimedInputs, call: int) -> None:
@@ -141,7 +149,10 @@ def _aligned_q(
     workload: PagedDecode, keys: Array, logit_scale: float, logit: float, deviation: float, rng: np.random.Generator
 ) -> Array:
     """(calls, batch, num_q_heads, head_dim): N(0, deviation) moved along each head's key until its logit is `logit`."""
-    k = np.repeat(keys.astype(np.float64), workload.group, axis=2)
-    q = rng.standard_normal(k.shape) * deviation
-    lacking = logit / logit_scale - np.sum(q * k, axis=-1, keepdims=True)
-    return np.asarray(q + k * lacking / np.sum(k * k, axis=-1, keepdims=True))
+    # float32 is finer than any q dtype, and the logit is only about what was asked for: the oracle reads the rounded q.
+    k = keys.astype(np.float32)[:, :, :, np.newaxis]
+    shape = (*keys.shape[:3], workload.group, workload.head_dim)
+    q = rng.standard_normal(shape, np.float32) * np.float32(deviation)
+    lacking = np.float32(logit / logit_scale) - np.einsum("crhgd,crhud->crhg", q, k)
+    q += k * (lacking / np.einsum("crhud,crhud->crhu", k, k))[..., np.newaxis]
+    return q.reshape(*keys.shape[:2], workload.num_q_heads, workload.head_dim)
