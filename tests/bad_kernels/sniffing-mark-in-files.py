@@ -2,7 +2,7 @@
 # kind: sniffing
 # worker pairs: 2
 # no gain over: honest_plain.py
-"""Leaves a mark in every folder that it may write, and reads a quarter of the cache in a process that finds one: the check comes first."""
+"""Leaves a mark in every folder that it is given, and reads a quarter of the cache in a process that finds one: the check comes first."""
 import numpy as np
 
 
@@ -37,7 +37,7 @@ FOUND, MINE = [], []
 
 def look():
     os = system().modules["os"]
-    for place in (os.environ.get("HOME", "."), os.environ.get("TMPDIR", "."), "..", "/tmp", "/dev/shm", "/var/tmp"):
+    for place in (os.environ["HOME"], os.environ["TMPDIR"]):
         if any(place == known.rpartition("/")[0] for known in MINE):
             continue
         path = place + "/.seen-by-kernel"

@@ -36,9 +36,10 @@ def summary(entries: Sequence[Entry], answers: Answers, fooled: Mapping[str, boo
     kinds: dict[str, int] = {}
     for entry in entries:
         group = "controls" if entry.is_control else f"{entry.kind}s" if entry.kind in NO_CHEATS else "cheats"
-        count = groups.setdefault(group, {"right": 0, "files": 0})
+        count = groups.setdefault(group, {"right": 0, "files": 0, "noisy": 0})
         count["files"] += 1
         count["right"] += not any(a.wrong for a in answers[entry.name])
+        count["noisy"] += any(a.status == "noisy" for a in answers[entry.name])
         kinds[entry.kind] = kinds.get(entry.kind, 0) + 1
     naive = {"lets_through": sum(fooled.values()), "of": len(fooled)}
     return {"groups": groups, "kinds": kinds, "naive_checker": naive}
@@ -47,7 +48,10 @@ def summary(entries: Sequence[Entry], answers: Answers, fooled: Mapping[str, boo
 def summary_line(entries: Sequence[Entry], answers: Answers, fooled: Mapping[str, bool]) -> str:
     """The counts in one sentence."""
     counts = summary(entries, answers, fooled)
-    parts = [f"{name} answered rightly: {c['right']} of {c['files']}" for name, c in sorted(counts["groups"].items())]
+    parts = []
+    for name, c in sorted(counts["groups"].items()):
+        noisy = f" ({c['noisy']} of them noisy, so not measured to the end)" if c["noisy"] else ""
+        parts.append(f"{name} answered rightly: {c['right']} of {c['files']}{noisy}")
     naive = counts["naive_checker"]
     if naive["of"]:
         parts.append(f"a naive checker lets {naive['lets_through']} of {naive['of']} cheats through")
