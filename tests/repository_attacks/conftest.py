@@ -16,7 +16,7 @@ from tests/.
 | purge the champion's commit | E_LINEAGE | repository_attacks/test_rewritten_history.py::test_a_champion_whose_commit_was_purged_is_refused |
 | force a pin elsewhere | the champion stays | repository_attacks/test_rewritten_history.py::test_pins_forced_elsewhere_do_not_move_the_champion |
 | hide a file behind a merge | E_OTHER_FILES | repository_attacks/test_rewritten_history.py::test_a_file_hidden_between_two_merges_is_found |
-| bring a file in a merge itself | E_OTHER_FILES | repository_attacks/test_rewritten_history.py::test_a_file_that_only_a_merge_itself_brings_is_found |
+| bring a file in a merge itself | E_OTHER_FILES | repository_attacks/test_rewritten_history.py::test_a_file_that_only_a_merge_brings_and_another_takes_away_is_found |
 | add and remove a file | E_OTHER_FILES | commands/test_evaluate_refusals.py::test_a_file_touched_and_put_back_is_still_in_the_history |
 | replace refs | E_GIT_REPLACE | repository_attacks/test_shown_otherwise.py::test_replace_refs_and_grafts_of_any_kind_are_refused |
 | replace refs under another name | measured | repository_attacks/test_shown_otherwise.py::test_replace_refs_under_another_name_are_not_obeyed |

@@ -119,14 +119,20 @@ def test_a_file_hidden_between_two_merges_is_found(lab):
     refused(lab, "E_OTHER_FILES")
 
 
-def test_a_file_that_only_a_merge_itself_brings_is_found(lab):
+def test_a_file_that_only_a_merge_brings_and_another_takes_away_is_found(lab):
     base = lab.head()
     other = lab.git("commit-tree", "-m", "nothing", "-p", base, f"{base}^{{tree}}")
     lab.write("src/helper.py", "x = 1\n")
     lab.git("add", "src/helper.py")
-    merge = lab.git("commit-tree", "-m", "merge", "-p", base, "-p", other, lab.git("write-tree"))
-    lab.git("reset", "-q", "--hard", merge)
-    lab.git("rm", "-q", "src/helper.py")
-    lab.commit(speedup=HONEST)
+    lab.git("reset", "-q", "--hard", merge(lab, base, other))
+    kernel = lab.commit(speedup=HONEST)
+    lab.git("rm", "-q", "--cached", "src/helper.py")
+    lab.git("reset", "-q", "--hard", merge(lab, kernel, other))
     assert lab.git("diff", "--name-only", base, "HEAD") == KERNEL, "end to end nothing shows"
+    assert "helper" not in lab.git("log", "--name-only", f"{base}..HEAD"), "nor in any commit that is no merge"
     refused(lab, "E_OTHER_FILES")
+
+
+def merge(lab, one, other):
+    """A merge commit of both whose files are the index's."""
+    return lab.git("commit-tree", "-m", "merge", "-p", one, "-p", other, lab.git("write-tree"))
