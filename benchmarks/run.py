@@ -21,6 +21,7 @@ from pathlib import Path
 import audit_cost
 import cli_cpu
 import evaluate_cost
+import integrity_cost
 import ledger_scale
 import noise
 from checkout import HERE, Place
@@ -31,8 +32,8 @@ from peer import PEER_NAME, PEER_VERSION, ensure_peer
 from report import head, table, write_results
 
 _CLI = tuple(case.name for case in cli_cpu.CASES)
-NAMES = (*_CLI, "scale", "audit", "evaluate", "noise")
-_NEED_NO_PEER = {"audit", "evaluate", "noise"}
+NAMES = (*_CLI, "scale", "audit", "evaluate", "integrity", "noise")
+_NEED_NO_PEER = {"audit", "evaluate", "integrity", "noise"}
 
 
 def main(words: list[str] | None = None) -> int:
@@ -82,6 +83,8 @@ def _parts(names: list[str]) -> dict[str, Callable[[Counts, Place], list[Figure]
         parts["noise"] = lambda counts, place: noise.measure(counts, place, _say)
     if "evaluate" in names:
         parts["evaluate"] = lambda counts, place: evaluate_cost.measure(counts, place, _say)
+    if "integrity" in names:
+        parts["integrity"] = lambda counts, place: integrity_cost.measure(counts, place, _say)
     if cases:
         parts[", ".join(cases)] = lambda counts, place: cli_cpu.measure(cases, counts, place, _say)
     if "scale" in names:

@@ -30,7 +30,20 @@ ROW_KEYS = {
         "device",
     ),
     *("commit_full", "parent_full", "kernel_blob", "program_hash", "champion_id", "champion_commit", "rule", "params"),
-    *("judge", "screen", "ab", "confirm", "attempt", "harness_hash", "config_hash", "seconds", "codes", "profile", "prev", "hash"),
+    *(
+        "judge",
+        "screen",
+        "ab",
+        "confirm",
+        "attempt",
+        "harness_hash",
+        "config_hash",
+        "seconds",
+        "codes",
+        "profile",
+        "prev",
+        "hash",
+    ),
 }
 
 

@@ -8,7 +8,6 @@ from mjolnir.loop.surroundings import Surroundings
 from mjolnir.store.foreign_text import one_line
 from mjolnir.store.inflight import clear_inflight, read_inflight
 
-
 _COMMANDS = ("calibrate", "recheck")
 """Stages that are commands of their own, and evaluate nothing."""
 

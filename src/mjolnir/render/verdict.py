@@ -26,8 +26,8 @@ _LINE_LIMIT = 300
 class VerdictView:
     """One evaluation, told. `kv_bytes` by L in tokens: what a call must read; `bandwidth_gbps` 0: not known.
 
-    `next_text` says what to do, `next_command` what to type (None: nothing to type); `log` is a path to show, `plateau` a sentence where the
-    last experiments brought nothing.
+    `next_text` says what to do, `next_command` what to type (None: nothing to type); `log` is a path to show, `plateau`
+    a sentence where the last experiments brought nothing.
     """
 
     row: Experiment
