@@ -127,7 +127,7 @@ class Incorrect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crashed:
-    """A stage ended without a result. `stage`: import, correctness, sweep or confirm; `log`: the worker's own output."""
+    """A stage ended without a result. `stage`: import, correctness, sweep or confirm; `log`: the worker's output."""
 
     stage: str
     detail: str
