@@ -64,47 +64,69 @@ def timed_inputs(workload: PagedDecode, length: int, num_calls: int, rng: np.ran
     a few elements): no glance at a part of the cache tells whether it changed. All other tokens give most of the
     output, by a few dozen of them.
     """
-    pages = workload.pages(length)
     lengths = (length,) * workload.batch
-    case = Case(family="gauss", lengths_tokens=lengths, workload=workload, table_pages=pages, variant="timed")
-    base = make_inputs(case, rng)
-    token_index = _token_indices(length, workload.page_size, (num_calls, workload.batch), rng)
+    case = Case(
+        family="gauss", lengths_tokens=lengths, workload=workload, table_pages=workload.pages(length), variant="timed"
+    )
+    shape = (0, workload.batch, workload.num_kv_heads, workload.head_dim)
+    none = np.empty((0, workload.batch), np.int64)
+    empty = TimedInputs(
+        case=case,
+        base=make_inputs(case, rng),
+        q=encode(np.empty((0, workload.batch, workload.num_q_heads, workload.head_dim)), workload.q_dtype),
+        token_index=none,
+        page_ids=none,
+        slots=none,
+        tokens=encode(np.empty((0, workload.batch, 2, *shape[2:])), workload.kv_dtype),
+    )
+    return extend_timed(empty, num_calls, rng)
+
+
+def extend_timed(timed: TimedInputs, num_calls: int, rng: np.random.Generator) -> TimedInputs:
+    """`timed` with further calls, `num_calls` in all; those that it has stay, and fewer are never taken away."""
+    more = num_calls - timed.num_calls
+    if more <= 0:
+        return timed
+    workload, base, length = timed.case.workload, timed.base, timed.case.lengths_tokens[0]
+    token_index = _token_indices(length, workload.page_size, (more, workload.batch), rng)
     deviation = math.sqrt(max(_LEAST_DEVIATION**2, math.log(length / _MANY_TOKENS)))
     others = _STRETCH * length * math.exp(deviation**2 / 2)
     logit = max(math.log(others * _PATCH_PART), _LEAST_PATCH_LOGIT)
-    shape = (num_calls, workload.batch, workload.num_kv_heads, workload.head_dim)
+    shape = (more, workload.batch, workload.num_kv_heads, workload.head_dim)
     keys = draw_gaussian(rng, 0.0, workload.kv_dtype, math.prod(shape)).reshape(shape)
     spike = 1.0 + others / math.exp(logit)
     values = encode(spike * (V_MEAN + rng.standard_normal(shape)), workload.kv_dtype)
-    rows = np.arange(workload.batch)
-    page_ids = base.page_table[rows, token_index // workload.page_size].astype(np.int64)
+    page_ids = base.page_table[np.arange(workload.batch), token_index // workload.page_size].astype(np.int64)
     slots = token_index % workload.page_size
     tokens = np.stack([keys, values], axis=2)
     if length >= _LEAST_MIXED_TOKENS:
-        tokens = _mix(base, page_ids, slots, tokens, rng)
-    q = _aligned_q(workload, tokens[:, :, _KEY], base.logit_scale, logit, deviation, rng)
-    return TimedInputs(
-        case=case,
-        base=base,
-        q=encode(q, workload.q_dtype),
-        token_index=token_index,
-        page_ids=page_ids,
-        slots=slots,
-        tokens=tokens,
+        tokens = _mix(timed, page_ids, slots, tokens, rng)
+    q = encode(_aligned_q(workload, tokens[:, :, _KEY], base.logit_scale, logit, deviation, rng), workload.q_dtype)
+    return replace(
+        timed,
+        q=np.concatenate([timed.q, q]),
+        token_index=np.concatenate([timed.token_index, token_index]),
+        page_ids=np.concatenate([timed.page_ids, page_ids]),
+        slots=np.concatenate([timed.slots, slots]),
+        tokens=np.concatenate([timed.tokens, tokens]),
     )
 
 
-def _mix(base: Inputs, page_ids: Array, slots: Array, drawn: Array, rng: np.random.Generator) -> Array:
-    """What each patched token holds after its patch: `drawn` where the patch changes it, else what was there before."""
+def _mix(timed: TimedInputs, page_ids: Array, slots: Array, drawn: Array, rng: np.random.Generator) -> Array:
+    """What each patched token holds after its patch: `drawn` where the patch changes it, else what was there before,
+    after the calls of `timed`."""
     calls, batch, _, num_kv_heads, head_dim = drawn.shape
     tokens = drawn.copy()
     now: dict[tuple[int, int], Array] = {}
+    for call in range(timed.num_calls):
+        for row in range(batch):
+            now[int(timed.page_ids[call, row]), int(timed.slots[call, row])] = timed.tokens[call, row]
     for call in range(calls):
         for row in range(batch):
             place = (int(page_ids[call, row]), int(slots[call, row]))
             before = now.get(place)
             if before is None:
-                before = base.kv_cache[place[0], :, :, place[1]]
+                before = timed.base.kv_cache[place[0], :, :, place[1]]
             keeps = ~_changes(num_kv_heads, head_dim, rng)
             tokens[call, row][keeps] = before[keeps]
             now[place] = tokens[call, row]

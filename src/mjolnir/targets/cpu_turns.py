@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mjolnir.core.workload import PagedDecode
-from mjolnir.oracle.timed import timed_inputs
+from mjolnir.oracle.timed import extend_timed, timed_inputs
 from mjolnir.targets.cpu_clock import MAX_REPEATS, MIN_CALLS, PALINDROMES, PASSES, Block, block_calls, most_block_calls
 from mjolnir.targets.cpu_leg import Leg
 from mjolnir.targets.cpu_timed_leg import TimedLeg
@@ -50,28 +50,40 @@ def take_turns(plan: TurnsPlan, legs: Sequence[Leg], length: int, seed: Sequence
 
     `seed` draws the timed inputs, which every leg sees alike, and how many calls a block of each leg has.
     """
-    timed = timed_inputs(plan.workload, length, most_calls(length, plan.iters), np.random.default_rng(list(seed)))
-    timing = _Timing(plan, [TimedLeg(leg, timed) for leg in legs], length, random.Random(str(seed)))
+    rng = np.random.default_rng(list(seed))
+    timed = timed_inputs(plan.workload, length, 1 + WARM_CALLS, rng)
+    timing = _Timing(plan, [TimedLeg(leg, timed) for leg in legs], length, random.Random(str(seed)), rng)
     timing.turns.failure = timing.run()
     return timing.turns
 
 
 class _Timing:
-    def __init__(self, plan: TurnsPlan, legs: Sequence[TimedLeg], length: int, rng: random.Random) -> None:
+    def __init__(
+        self,
+        plan: TurnsPlan,
+        legs: Sequence[TimedLeg],
+        length: int,
+        counts: random.Random,
+        inputs: np.random.Generator,
+    ) -> None:
         self.plan = plan
         self.legs = legs
         self.length = length
-        self.random = rng
+        self.counts = counts
+        self.inputs = inputs
         self.turns = Turns()
 
     def run(self) -> LegFailure | None:
         calls = {}
+        most = most_calls(self.length, self.plan.iters)
         for leg in self.legs:
             self._give_core_to(leg)
             call_s = self._pilot(leg)
             if call_s is None:
                 return self._failed(leg)
-            calls[leg.leg.role] = min(block_calls(call_s, self.plan.iters, self.random), leg.left // PASSES)
+            count = block_calls(call_s, self.plan.iters, self.counts)
+            calls[leg.leg.role] = min(count, (most - leg.used) // PASSES)
+        self._draw_inputs(1 + WARM_CALLS + max(calls.values()) * (PASSES + MAX_REPEATS), most)
         blocks = self._blocks(calls)
         for leg in self.legs:
             leg.leg.worker.pause()
@@ -81,6 +93,12 @@ class _Timing:
         self.turns.blocks = blocks
         self.turns.idle_cpu_s = {leg.leg.role: leg.idle_cpu_s for leg in self.legs if not leg.leg.is_reference}
         return verify_legs(self.legs, self.length)
+
+    def _draw_inputs(self, wanted: int, most: int) -> None:
+        """The inputs of all blocks, now that it is known how many calls they take: drawing many costs seconds."""
+        timed = extend_timed(self.legs[0].timed, min(wanted, most), self.inputs)
+        for leg in self.legs:
+            leg.timed = timed
 
     def _give_core_to(self, leg: TimedLeg) -> None:
         """Only the leg under the clock may run: a thread of a kernel cannot take the core from another leg."""
