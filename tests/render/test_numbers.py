@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from mjolnir.render.number import gain_text, row_relative, score_text, step_text, times_text, us_text, when_text
+from mjolnir.core.model import Status
+from mjolnir.render.number import (
+    gain_text,
+    relative_per_length,
+    row_relative,
+    score_text,
+    step_text,
+    times_text,
+    us_text,
+    when_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,3 +50,16 @@ def test_relative_leaves_out_what_was_set_aside(make_row):
 def test_relative_is_unknown_where_nothing_was_compared(make_row):
     assert row_relative(make_row(vs_best={})) is None
     assert row_relative(make_row(vs_best={"128": float("nan"), "no length": 1.0})) is None
+
+
+def test_a_keep_that_ran_beside_its_champion_shows_that_comparison(make_row):
+    rounds = [{"128": [12.0, 10.0], "4096": [30.0, 20.0]}, {"128": [12.0, 10.0], "4096": [30.0, 20.0]}]
+    row = make_row(status=Status.KEEP, vs_best={"128": 1.0, "4096": 1.0}, ab={"rounds": rounds}, confirm={"m": 0.3})
+    assert row_relative(row) == pytest.approx(math.exp(0.3))
+    assert relative_per_length(row) == pytest.approx({128: 1.2, 4096: 1.5})
+
+
+@pytest.mark.parametrize("ab", [None, {}, {"rounds": "no"}, {"rounds": [3, {"128": 7, "x": [1, 2], "4096": ["a", 0]}]}])
+def test_rounds_that_make_no_sense_leave_what_the_row_says(make_row, ab):
+    row = make_row(status=Status.KEEP, vs_best={"128": 1.1}, ab=ab)
+    assert relative_per_length(row) == {128: 1.1}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mjolnir.core.lengths import length_label
 from mjolnir.core.model import Experiment
-from mjolnir.render.number import DASH, gain_text, per_length, times_text, us_text
+from mjolnir.render.number import DASH, gain_text, per_length, relative_per_length, times_text, us_text
 
 _HEADER = f"{'L':>6} {'reference us':>13} {'kernel us':>12} {'speedup':>9} {'vs champion':>12}"
 
@@ -23,7 +23,7 @@ def length_lines(
     `kv_bytes` by L in tokens: what a call must read; `bandwidth_gbps` 0: not known. Of more than `max_rows` lengths
     the slowest and the fastest are shown.
     """
-    speedup, relative = per_length(row.per_L), per_length(row.vs_best)
+    speedup, relative = per_length(row.per_L), relative_per_length(row)
     reference_us, kernel_us = per_length(row.fi_us), per_length(row.mj_us)
     if not speedup:
         return []

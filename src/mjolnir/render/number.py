@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mjolnir.core.lengths import parse_length
-from mjolnir.core.model import Experiment
-from mjolnir.core.per_length import positive_number
+from mjolnir.core.model import Experiment, Status
+from mjolnir.core.per_length import divide_per_length, positive_number
+from mjolnir.core.plateau import gain_over_champion
 from mjolnir.core.stats import geomean
 
 DASH = "—"
@@ -68,7 +69,26 @@ def per_length(values: Mapping[str, float]) -> dict[int, float]:
 
 
 def row_relative(row: Experiment) -> float | None:
-    """How much faster than its champion a row was measured: geomean of `vs_best` over the L that were not set aside;
-    None where nothing was compared."""
-    ratios = [ratio for tokens, ratio in per_length(row.vs_best).items() if tokens not in row.set_aside]
-    return geomean(ratios) if ratios else None
+    """How much faster than its champion a row was measured, by its best measurement (core.plateau); None: by none."""
+    gain = gain_over_champion(row)
+    return None if gain is None else 1 + gain
+
+
+def relative_per_length(row: Experiment) -> dict[int, float]:
+    """{L: champion's time / candidate's} where a keep ran beside its champion, else `vs_best`; > 1 is faster."""
+    rounds = row.ab.get("rounds") if row.status is Status.KEEP and isinstance(row.ab, Mapping) else None
+    found: dict[int, list[float]] = {}
+    for pairs in rounds if isinstance(rounds, Sequence) else ():
+        for tokens, ratio in _of_round(pairs).items():
+            found.setdefault(tokens, []).append(ratio)
+    if not found:
+        return per_length(row.vs_best)
+    return {tokens: geomean(ratios) for tokens, ratios in found.items()}
+
+
+def _of_round(pairs: object) -> dict[int, float]:
+    """{L: champion's time / candidate's} of one round; what is no pair of times is left out."""
+    items = pairs.items() if isinstance(pairs, Mapping) else ()
+    both = [(key, pair) for key, pair in items if isinstance(pair, list | tuple) and len(pair) == 2]
+    champion, candidate = (per_length({key: pair[place] for key, pair in both}) for place in (0, 1))
+    return divide_per_length(champion, candidate)
