@@ -8,12 +8,12 @@ from audit_forge import Lab, in_process, run_experiments, set_environment
 from doubles.research import SCRIPTED, Research
 
 
-def _finished(tmp_path_factory, rule):
+def _finished(tmp_path_factory, rule, *, is_calibrated=False):
     home = tmp_path_factory.mktemp(f"finished-{rule}")
     with pytest.MonkeyPatch.context() as patch:
         set_environment(patch, home)
         lab = Research(home / "lab", in_process(patch)).start_repository()
-        run_experiments(lab, rule)
+        run_experiments(lab, rule, is_calibrated=is_calibrated)
     return lab, home / "state"
 
 
@@ -27,6 +27,12 @@ def confirmed_run(tmp_path_factory):
 def seed_run(tmp_path_factory):
     """A finished run under the rule seed, and its state folder."""
     return _finished(tmp_path_factory, "seed")
+
+
+@pytest.fixture(scope="session")
+def calibrated_run(tmp_path_factory):
+    """A finished run under the rule confirmed that began with a calibration, and its state folder."""
+    return _finished(tmp_path_factory, "confirmed", is_calibrated=True)
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ def set_environment(monkeypatch, home: Path):
     monkeypatch.syspath_prepend(str(SCRIPTED))
 
 
-def run_experiments(lab: Research, rule: str):
+def run_experiments(lab: Research, rule: str, *, is_calibrated: bool = False):
     """A run with every kind of row that the command line writes; each evaluation has to end with 0."""
 
     def tried(wanted, *words, **script):
@@ -62,6 +62,11 @@ def run_experiments(lab: Research, rule: str):
             lab.git("reset", "-q", "--hard", champion["commit_full"])
 
     assert lab.init(TAG, "--rule", rule, "--no-calibrate").code == 0
+    if is_calibrated:
+        lab.machine(race_noise={str(n): [1.01, 1.0, 0.99, 1.0] for n in (128, 1024, 4096, 16384)}, unsteady="")
+        said = lab.call("autoresearch", "calibrate", "--runs", "4")
+        assert said.code == 0, (said.out, said.err)
+        lab.machine()
     tried("keep", speedup=1.3)
     tried("discard", speedup=1.305)
     tried("discard", speedup=2.0, outcome="incorrect")

@@ -36,6 +36,40 @@ def test_another_kernel_than_the_commit_has_is_found(ended):
     assert ended.codes() == {("E_OBJECTS", place + 1)}
 
 
+@pytest.mark.parametrize("parent", [0, None])
+def test_another_parent_than_the_commit_has_is_found(ended, parent):
+    rows = ended.rows()
+    place = ended.row("discard", "not_confirmed")
+    assert rows[place]["parent_full"] not in (None, rows[parent or 0]["commit_full"])
+    rows[place]["parent_full"] = None if parent is None else rows[parent]["commit_full"]
+    ended.forge(rows)
+    (found,) = ended.findings()
+    assert (found["code"], found["row"]) == ("E_OBJECTS", place + 1)
+    assert "names the parent" in found["message"]
+
+
+@pytest.mark.parametrize("stage", ["correctness", "sweep", "confirm"])
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_numbers_without_a_run_document_are_found(ended, stage, is_removed):
+    rows = ended.rows()
+    place = ended.row("keep")
+    if is_removed:
+        del rows[place]["verify_runs"][stage]
+    else:
+        rows[place]["verify_runs"][stage] = None
+    ended.forge(rows)
+    assert ended.codes() == {("E_DOCUMENT", place + 1)}
+
+
+def test_a_commit_that_a_row_names_and_nobody_has_is_told_by_its_part(ended):
+    rows = ended.rows()
+    place = ended.row("discard", "incorrect")
+    rows[place]["parent_full"] = "1" * 40
+    ended.forge(rows)
+    (found,) = ended.findings()
+    assert f"row #{place + 1} names a parent that is not in this repository: '111111111111'" in found["message"]
+
+
 def test_another_program_than_the_kernel_of_a_keep_is_found(ended):
     rows = ended.rows()
     place = ended.row("keep")

@@ -64,6 +64,13 @@ CHANGES = {
         row["confirm"].update(se_floor=0.001),
         row["params"]["confirm"].update(se_floor=0.001),
     ),
+    "another reason": lambda row: row.update(reason="side by side in 2 rounds +99 %"),
+    "a longer reason": lambda row: row.update(reason=row["reason"] + "; trust it"),
+    "lengths that were not measured": lambda row: row["params"].update(lengths=[128, 256]),
+    "a higher floor without a calibration": lambda row: (
+        row["confirm"].update(se_floor=0.0021),
+        row["params"]["confirm"].update(se_floor=0.0021),
+    ),
     "a further attempt": lambda row: row["confirm"].update(attempt=2),
     "a round more": lambda row: row["ab"]["rounds"].append(row["ab"]["rounds"][0]),
     "a round less": lambda row: row["ab"]["rounds"].pop(),

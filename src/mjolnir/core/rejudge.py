@@ -84,6 +84,8 @@ def _row(row: Experiment, champion: Experiment | None, terms: RunTerms | None) -
     seed = judge(numbers, best, min_gain=params["min_gain"], noise=params["noise"], required=params["required"])
     yield from _seed_said(row, seed)
     yield from recheck_numbers(row)
+    if row.score is not None and set(numbers["per_L"]) != set(params["lengths"]):
+        yield f"says that the lengths {params['lengths']!r:.80} were measured, but has numbers of others"
     yield from recheck_relative(row, best, is_due=bool(seed.relative))
     yield from _verdict(row, params, seed, numbers, best)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from mjolnir.core.confirm import MAX_SET_ASIDE, PASS_GAIN, REFERENCE_JUMP, SE_FLOOR, Decision, Screen, decide, screen
+from mjolnir.core.confirm_text import decision_reason, screen_reason
 from mjolnir.core.model import Experiment, Rule, Status
 from mjolnir.core.per_length import positive_number
 from mjolnir.core.rejudge_numbers import LOOSE, Numbers, by_tokens, close, close_by_length, recheck_speedups
@@ -17,6 +19,10 @@ EXACT = 1e-9
 _SCREEN_TERMS = {"reference_jump": REFERENCE_JUMP, "max_set_aside": MAX_SET_ASIDE, "pass_gain": PASS_GAIN}
 _NO_NUMBERS = (Status.CRASH, Status.INVALID)
 """A candidate that fails in its confirmation leaves a row without numbers of its own."""
+_NUMBERS = "E_NUMBERS"
+_BAD_TIMES = "bad numbers: a time of the confirmation is not finite and positive"
+_NO_OP = re.compile(r"; a no-op passes in (fewer than )?[0-9.]+ % of tries on this device")
+"""What a keep says of its calibration; audit, which has that, compares the number."""
 
 
 def require_confirm_terms(params: Mapping[str, Any]) -> Iterator[str]:
@@ -28,7 +34,7 @@ def require_confirm_terms(params: Mapping[str, Any]) -> Iterator[str]:
     if terms is None:
         return
     floor = positive_number(terms["se_floor"])
-    if floor is None or floor < SE_FLOOR:
+    if floor is None or floor < SE_FLOOR or (params.get("calibration") is None and floor != SE_FLOOR):
         yield f"takes {terms['se_floor']!r:.40} as the least standard error; the rule has {SE_FLOOR}"
 
 
@@ -44,12 +50,16 @@ def recheck_confirmation(
     yield from _confirm_said(row, decision, params)
     if params.get("unsteady"):
         yield from _wants(row, Status.NOISY, Rule.REFERENCE_UNSTABLE)
+        yield from _reason_said(row, f"{params['unsteady']}; re-evaluate")
     elif found.status is not None:
         yield from _wants(row, found.status, str(found.rule))
+        yield from _reason_said(row, screen_reason(found, pass_gain=PASS_GAIN))
         if row.ab is not None or row.confirm is not None:
             yield "has a confirmation, though its screen had ended it"
     else:
         yield from _decided(row, decision)
+        if decision is not None and (row.status, row.rule) == (decision.status, decision.rule):
+            yield from _decided_reason(row, decision, rounds, params)
     yield from _final_numbers(row, rounds, params, found)
 
 
@@ -93,6 +103,8 @@ def _confirm_said(row: Experiment, decision: Decision | None, params: Mapping[st
         yield "has rounds but no confirm"
         return
     found = asdict(decision) if decision is not None else {"slower": (), "deep": ()}
+    if decision is not None and decision.status is Status.KEEP and _has_bad_reference(row):
+        found |= {"m": None, "se": None, "t": None, "status": Status.INVALID, "rule": Rule.BAD_NUMBERS}
     wrong = [name for name in ("m", "se", "t") if not close(said.get(name), found.get(name), EXACT)]
     wrong += [name for name in ("slower", "deep") if _lengths(said.get(name)) != found[name]]
     wrong += [name for name in ("status", "rule") if said.get(name) != found.get(name)]
@@ -106,12 +118,46 @@ def _decided(row: Experiment, decision: Decision | None) -> Iterator[str]:
     is_open = decision is None or decision.more or decision.status is Status.KEEP
     if row.status is Status.CRASH and row.rule == Rule.STAGE_FAILED and row.score is None and is_open:
         return
+    if decision is not None and decision.status is Status.KEEP and _has_bad_reference(row):
+        yield from _reason_said(row, _BAD_TIMES)
+        return
     if decision is None:
         yield f"says {row.status.value} ({row.rule!s:.40}), but it passed its screen and has no rounds that decide"
     elif decision.status is None:
         yield f"says {row.status.value} ({row.rule!s:.40}), though its rounds ask for one more"
     else:
         yield from _wants(row, decision.status, str(decision.rule))
+
+
+def _has_bad_reference(row: Experiment) -> bool:
+    """Its rounds were won, but a time beside the reference was not finite and positive. Those times are not kept."""
+    is_bad = (row.status, row.rule) == (Status.INVALID, Rule.BAD_NUMBERS) and _NUMBERS in row.codes
+    return is_bad and row.score is None
+
+
+def _decided_reason(
+    row: Experiment, decision: Decision, rounds: Sequence[Mapping[int, Any]], params: Mapping[str, Any]
+) -> Iterator[str]:
+    if decision.status is Status.INVALID:
+        yield from _reason_said(row, _BAD_TIMES)
+        return
+    losses = (*decision.slower, *decision.deep)
+    reason = decision_reason(
+        decision,
+        rounds=len(rounds),
+        min_gain=params["min_gain"],
+        attempt=params["confirm"]["attempt"],
+        relative={tokens: geomean(pairs[tokens][0] / pairs[tokens][1] for pairs in rounds) for tokens in losses},
+    )
+    told = row.reason or ""
+    has_rate = row.status is Status.KEEP and params.get("calibration") is not None
+    if not (has_rate and told.startswith(reason) and _NO_OP.fullmatch(told, len(reason))):
+        yield from _reason_said(row, reason)
+
+
+def _reason_said(row: Experiment, reason: str) -> Iterator[str]:
+    if row.reason != reason:
+        yield f"gives the reason {row.reason!r:.200}; its numbers say {reason!r:.200}"
 
 
 def _final_numbers(

@@ -10,6 +10,7 @@ from pathlib import Path
 from mjolnir.core.audit_finding import AuditFinding
 from mjolnir.core.model import Experiment
 from mjolnir.errors import Refused
+from mjolnir.loop.audit_calibrations import check_calibrations
 from mjolnir.loop.audit_chain import Chain, read_chain
 from mjolnir.loop.audit_copies import check_anchor, check_mirror
 from mjolnir.loop.audit_documents import check_documents
@@ -86,6 +87,7 @@ def audit_run(place: Place, observe: Observe, *, wait: Callable[[float], None] =
         *check_anchor(snapshot, chain, place.files.anchor, is_ours=frozen.exists),
         *check_frozen(frozen, chain.rows),
         *check_verdicts(chain.rows, run_terms(frozen.state), observe),
+        *(check_calibrations(git.common_dir, tag, chain.rows) if frozen.exists else ()),
     ]
     _tell(observe, "repository", snapshot)
     findings += _check_repository(place, chain.rows, frozen)

@@ -12,10 +12,15 @@ from mjolnir.core.model import Experiment
 from mjolnir.store.runs import FOLDER
 
 _HINT = "bring research/verify back from a copy; without it the raw times of these rows cannot be looked at"
+_FORGED = "the row was edited or forged: nothing shows that it was measured; measure the kernel again"
 
 
 def check_documents(root: Path, rows: Sequence[Experiment]) -> Iterator[AuditFinding]:
     """Folders are listed, no document is opened. A stage that is gone as a whole is one finding."""
+    for row in rows:
+        for stage in _stages_due(row):
+            what = f"row #{row.id} has numbers of the stage {stage}, but names no run document of it"
+            yield AuditFinding(code="E_DOCUMENT", row=row.id, message=what, hint=_FORGED)
     wanted: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for row in rows:
         for stage, run_id in row.verify_runs.items() if row.schema is not None else ():
@@ -31,6 +36,14 @@ def check_documents(root: Path, rows: Sequence[Experiment]) -> Iterator[AuditFin
             if f"{run_id}.json" not in there:
                 what = f"the run document {stage}/{run_id[:40]} of row #{row_id} is missing or cannot be read"
                 yield AuditFinding(code="E_DOCUMENT", row=row_id, message=what, hint=_HINT)
+
+
+def _stages_due(row: Experiment) -> list[str]:
+    """The stages whose numbers a row has and whose run document it does not name."""
+    if row.schema is None or row.score is None:
+        return []
+    due = ("correctness", "sweep") if row.confirm is None else ("correctness", "sweep", "confirm")
+    return [stage for stage in due if row.verify_runs.get(stage) is None]
 
 
 def _readable(folder: Path) -> set[str]:

@@ -49,13 +49,16 @@ def _names(rows: Sequence[Experiment], kernel: str | None) -> Iterator[str]:
                 yield commit
         if kernel is not None and FULL_ID.fullmatch(row.commit_full or ""):
             yield f"{row.commit_full}:{kernel}"
+        if FULL_ID.fullmatch(row.commit_full or ""):
+            yield f"{row.commit_full}^1"
 
 
 def _faults(row: Experiment, found: Found, kernel: str | None) -> Iterator[str]:
-    names = {"its": row.commit_full, "its parent's": row.parent_full, "its champion's": row.champion_commit}
-    for whose, commit in names.items():
+    names = {"commit": row.commit_full, "parent": row.parent_full, "champion": row.champion_commit}
+    for role, commit in names.items():
         if commit is not None and found.get(commit, ("", ""))[1] != "commit":
-            yield f"names a commit as {whose} that is not in this repository: {commit[:12]!r}"
+            yield f"names a {role} that is not in this repository: {commit[:12]!r}"
+    yield from _parent_faults(row, found)
     if row.commit and not (row.commit_full or "").startswith(row.commit):
         yield "names two different commits"
     if kernel is None or row.commit_full not in found:
@@ -63,6 +66,17 @@ def _faults(row: Experiment, found: Found, kernel: str | None) -> Iterator[str]:
     blob = found.get(f"{row.commit_full}:{kernel}")
     if blob != (row.kernel_blob, "blob"):
         yield f"names another kernel than its commit {str(row.commit_full)[:12]} has at {kernel}"
+
+
+def _parent_faults(row: Experiment, found: Found) -> Iterator[str]:
+    """A row of version 0 has no parent_full."""
+    if row.schema is None or found.get(row.commit_full or "", ("", ""))[1] != "commit":
+        return
+    parent = found.get(f"{row.commit_full}^1", (None, ""))[0]
+    is_told = row.parent_full is not None and row.parent_full not in found
+    if row.parent_full != parent and not is_told:
+        told, real = (x[:12] if x is not None else "none" for x in (row.parent_full, parent))
+        yield f"names the parent {told}; its commit {str(row.commit_full)[:12]} has {real}"
 
 
 def _check_programs(git: Git, rows: Sequence[Experiment]) -> Iterator[AuditFinding]:
