@@ -15,7 +15,7 @@ from mjolnir.errors import Interrupted
 from mjolnir.loop.demo import demo_steps
 from mjolnir.store.device_lock import lock_path
 from mjolnir.targets.cpu import CpuTarget
-from mjolnir.targets.protocol import KernelSource
+from mjolnir.targets.protocol import Entrant, KernelSource
 
 FASTER, WRONG, SAME = (step.kernel for step in demo_steps())
 KEPT = "SPEEDUP = 5.0"
@@ -29,6 +29,16 @@ def device(monkeypatch, tmp_path_factory):
     from mjolnir_scripted import ScriptedTarget
 
     script = {FASTER: [KEPT], WRONG: [DISCARDED]}
+
+    def race(self, entrants, request, observe):
+        monkeypatch.setenv("MJOLNIR_SCRIPTED", "")
+        played = []
+        for entrant in entrants:
+            line = script.get(entrant.kernel.blob.decode(), ["SPEEDUP = 1.0"])[-1] if entrant.kernel else ""
+            blob = (line if isinstance(line, str) else KEPT).encode()
+            kernel = KernelSource(blob=blob, name="played", origin="played") if entrant.kernel else None
+            played.append(Entrant(role=entrant.role, kernel=kernel))
+        return ScriptedTarget(Config()).race(played, request, observe)
 
     def visit(self, kernel, request, observe):
         lines = script.get(kernel.blob.decode(), ["SPEEDUP = 1.0"])
@@ -45,6 +55,7 @@ def device(monkeypatch, tmp_path_factory):
         return ScriptedTarget(Config()).visit(played, request, observe)
 
     monkeypatch.setattr(CpuTarget, "visit", visit)
+    monkeypatch.setattr(CpuTarget, "race", race)
     name = f"played-{os.getpid()}"  # no queue behind those who really measure
     monkeypatch.setattr(CpuTarget, "name", name)
     yield script

@@ -93,3 +93,35 @@ def test_ctrl_c_during_the_confirmation_is_130_and_leaves_nothing(lab):
     assert said.code == 130
     assert lab.rows() == before
     assert not lab.inflight.exists()
+
+
+@pytest.mark.parametrize("place", [0, 1, 2], ids=["round 1", "round 2", "reference"])
+@pytest.mark.parametrize("factor", [0.0, -1.0, float("nan"), float("inf")])
+def test_times_that_are_none_in_a_confirmation_are_invalid(lab, place, factor):
+    lab.commit(speedup=1.2)
+    factors = [1.0] * len(races(lab)) + [factor if number == place else 1.0 for number in range(9)]
+    lab.machine(race_noise={"1024": factors})
+    said = lab.evaluate()
+    assert (said.code, said.json["status"], said.json["rule"]) == (0, "invalid", "bad_numbers"), said.err
+    assert (said.json["codes"], said.json["score"]) == (["E_NUMBERS"], None)
+    assert lab.call("autoresearch", "audit").code == 0
+
+
+def test_a_target_that_gives_no_time_calibrates_nothing(lab):
+    lab.machine(race_noise={"1024": [0.0]})
+    before = (lab.root / ".git/mjolnir/oct11/calibrations.jsonl").read_bytes()
+    said = lab.call("autoresearch", "calibrate", "--runs", "2", "--json")
+    assert (said.code, said.json["error"]["code"]) == (2, "E_TARGET")
+    assert (lab.root / ".git/mjolnir/oct11/calibrations.jsonl").read_bytes() == before
+
+
+def test_a_calibration_that_was_removed_after_it_judged_is_missed(lab):
+    lab.commit(speedup=1.01)
+    lab.evaluate()
+    lab.git("reset", "-q", "--hard", "HEAD~1")
+    (lab.root / ".git/mjolnir/oct11/calibrations.jsonl").unlink()
+    lab.commit(speedup=1.2)
+    said = lab.evaluate()
+    assert (said.code, said.json["error"]["code"]) == (4, "E_CALIBRATION")
+    assert lab.call("autoresearch", "calibrate", "--runs", "2").code == 0
+    assert lab.evaluate().json["status"] == "keep"

@@ -34,7 +34,7 @@ def demo(
     try:
         with contextlib.chdir(made.root):
             _say("\n1. The starting kernel, measured beside the reference: the baseline.")
-            _type("init", TAG)
+            _type("init", TAG, "--no-calibrate")
             endings = [_experiment(made.root, number, step) for number, step in enumerate(demo_steps(), start=2)]
             _close(made.root, endings)
     except (KeyboardInterrupt, Interrupted):

@@ -6,6 +6,8 @@ are worked out from them anew when it is read.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -111,10 +113,18 @@ def as_fact(calibration: Calibration) -> dict[str, Any]:
     }
 
 
+def hash_fact(fact: Mapping[str, Any]) -> str:
+    """Lower-case hex sha256 of a fact in canonical JSON, as rows that were judged with it carry it."""
+    text = json.dumps(fact, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
 def read_fact(fact: Mapping[str, Any]) -> Calibration:
     """What `as_fact` wrote; unknown keys are left alone. Raises ValueError that says what is wrong."""
     rounds = tuple(_read_round(pairs) for pairs in _sequence(fact, "rounds"))
     device, rates = _mapping(fact, "device"), _mapping(fact, "rates")
+    if not {"seed", "confirmed"} <= rates.keys():
+        raise ValueError("rates lacks a keep rule")
     pairs, min_gain = fact.get("worker_pairs"), fact.get("min_gain")
     if type(pairs) is not int or pairs < 1:
         raise ValueError("worker_pairs is no whole number from 1 on")

@@ -11,6 +11,8 @@ from mjolnir.core.per_length import positive_number, read_per_length
 from mjolnir.core.progress import confirmed_log_gain
 from mjolnir.core.stats import geomean
 
+_LARGEST_GAIN = 1e300
+"""Beyond it a ledger's number is no gain; NaN, inf and integers that no float holds fail the comparison too."""
 NOISE_SIGMAS = 2.0
 """A gain of fewer standard deviations of a screening run is called noise: one in 44 no-ops shows more."""
 
@@ -25,7 +27,7 @@ def gain_over_champion(row: Experiment) -> float | None:
     if m is not None:
         return math.expm1(m)
     gain = row.screen.get("gain") if isinstance(row.screen, Mapping) else None
-    if isinstance(gain, int | float) and not isinstance(gain, bool) and math.isfinite(gain):
+    if isinstance(gain, int | float) and not isinstance(gain, bool) and abs(gain) < _LARGEST_GAIN:
         return float(gain)
     try:
         ratios = [x for tokens, x in read_per_length(row.vs_best, "vs_best").items() if tokens not in row.set_aside]

@@ -12,8 +12,9 @@ import mjolnir
 from mjolnir.core.aa_bootstrap import expected_rates
 from mjolnir.core.aa_noise import TOO_NOISY_SIGMA, Noise, Round, measure_noise
 from mjolnir.core.calibration import Calibration
-from mjolnir.core.lengths import length_label
+from mjolnir.core.lengths import join_labels, length_label
 from mjolnir.core.model import Crashed, Tampered
+from mjolnir.core.per_length import positive_number
 from mjolnir.core.program_hash import program_hash
 from mjolnir.errors import EnvironmentFault, MjolnirError
 from mjolnir.loop.measure import SEED_BITS
@@ -135,6 +136,11 @@ def _race(
     report = device.race(entrants, request, around.observe)
     if report.failure is not None:
         raise blame(report.failure)
+    for role in ROLES:
+        bad = [n for n in terms.lengths if positive_number(report.times_us.get(role, {}).get(n)) is None]
+        if bad:
+            what = f"the target {terms.target} gave no time of one kernel at L={join_labels(bad)}"
+            raise EnvironmentFault("E_TARGET", what, "mjolnir doctor")
     return report
 
 

@@ -59,6 +59,11 @@ class Confirmation:
     races: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0.0
 
+    @property
+    def has_bad_numbers(self) -> bool:
+        """True when a time of some race is not finite and positive: nothing can be decided on such."""
+        return self.decision is not None and self.decision.status is Status.INVALID
+
     def candidate_us(self) -> dict[int, float]:
         """{L: geomean of the rounds' candidate times}."""
         return {n: geomean(pairs[n][1] for pairs in self.rounds) for n in self.rounds[0]}
@@ -97,7 +102,8 @@ class _Job:
             if report is None:
                 return
             champion_us, candidate_us = report.times_us[CHAMPION], report.times_us[CANDIDATE]
-            found.rounds.append({n: (champion_us[n], candidate_us[n]) for n in self.plan.terms.lengths})
+            pairs = {n: (champion_us.get(n, 0.0), candidate_us.get(n, 0.0)) for n in self.plan.terms.lengths}
+            found.rounds.append(pairs)
             found.decision = decide(
                 found.rounds, min_gain=self.plan.terms.min_gain, attempt=self.plan.attempt, se_floor=self.plan.se_floor
             )
@@ -114,6 +120,10 @@ class _Job:
         report = self._race((reference, candidate), "the reference", sets=self.plan.worker_sets)
         if report is not None:
             times, level = report.times_us, self.found.candidate_us()
+            pairs = {n: (times[REFERENCE].get(n), times[CANDIDATE].get(n)) for n in level}
+            if decide([pairs]).status is Status.INVALID:
+                self.found.decision = decide([pairs])
+                return
             self.found.reference_us = {n: level[n] * times[REFERENCE][n] / times[CANDIDATE][n] for n in level}
 
     def _race(self, entrants: Sequence[Entrant], name: str, *, sets: int) -> RaceReport | None:

@@ -9,7 +9,7 @@ from typing import Any
 from mjolnir.core.confirm import Decision
 from mjolnir.core.confirm_text import decision_reason
 from mjolnir.core.model import Experiment, Rule, Status, Verdict
-from mjolnir.core.per_length import divide_per_length, read_per_length
+from mjolnir.core.per_length import divide_per_length, positive_number, read_per_length
 from mjolnir.core.stats import geomean
 from mjolnir.loop.confirmation import Confirmation
 from mjolnir.loop.judgement import Judged, final_failure
@@ -25,9 +25,11 @@ def confirmed(
     and none at all where the candidate failed. `no_op_text`: how often a no-op passes here, for a keep's reason."""
     if found.failure is not None:
         verdict, codes = final_failure(found.failure)
-        return replace(
-            judged, verdict=verdict, codes=codes, score=None, per_length={}, reference_us={}, candidate_us={}
-        )
+        return _without_numbers(judged, verdict, codes)
+    if found.has_bad_numbers:
+        reason = "bad numbers: a time of the confirmation is not finite and positive"
+        bad = Verdict(status=Status.INVALID, rule=Rule.BAD_NUMBERS, reason=reason)
+        return _without_numbers(judged, bad, ("E_NUMBERS",))
     if found.unsteady:
         verdict = Verdict(
             status=Status.NOISY,
@@ -43,6 +45,11 @@ def confirmed(
     if found.reference_us is None:
         return replace(judged, verdict=_verdict(judged, found.decision, reason))
     return _kept(judged, found, champion, f"{reason}; {no_op_text}" if no_op_text else reason)
+
+
+def _without_numbers(judged: Judged, verdict: Verdict, codes: tuple[str, ...]) -> Judged:
+    """A row that can never be champion."""
+    return replace(judged, verdict=verdict, codes=codes, score=None, per_length={}, reference_us={}, candidate_us={})
 
 
 def _reason(found: Confirmation, decision: Decision, terms: Terms) -> str:
@@ -87,7 +94,10 @@ def confirmation_keys(screened: Judged, found: Confirmation | None) -> dict[str,
     if found is None:
         return keys
     reference_us = None if found.reference_us is None else _keyed(found.reference_us)
-    rounds = [{str(n): list(pair) for n, pair in sorted(pairs.items())} for pairs in found.rounds]
+    rounds = [
+        {str(n): [positive_number(time_us) for time_us in pair] for n, pair in sorted(pairs.items())}
+        for pairs in found.rounds
+    ]
     keys["ab"] = {"rounds": rounds, "reference_us": reference_us}
     keys["confirm"] = _confirm_key(found)
     return keys

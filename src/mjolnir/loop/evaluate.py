@@ -22,6 +22,7 @@ from mjolnir.loop.surroundings import Surroundings
 from mjolnir.loop.terms import CONFIRMED, Terms, Wishes, settle_terms
 from mjolnir.loop.words import Words
 from mjolnir.store.device_lock import device_lock
+from mjolnir.store.foreign_text import one_line
 from mjolnir.targets.protocol import Target, load_target
 
 FAILED = (Status.DISCARD, Status.CRASH, Status.INVALID)
@@ -106,9 +107,20 @@ def _calibration(run: OpenRun, target: Target, around: Surroundings) -> Calibrat
     if run.state.rule != CONFIRMED:
         return None
     found = newest_calibration(run.git.common_dir, run.state.tag, around.notice)
+    if found is None:
+        _require_no_calibration_lost(run)
     if found is not None:
         require_fitting(found, device=target.fingerprint(), config_hash=run.state.config_hash, target=run.state.target)
     return found
+
+
+def _require_no_calibration_lost(run: OpenRun) -> None:
+    """Without its calibration a run would judge by a lower floor. Raises Refused E_CALIBRATION."""
+    for last in run.ledger.tail(1):
+        known = (last.params or {}).get("calibration")
+        if isinstance(known, dict):
+            what = f"the calibration {one_line(str(known.get('id')), 40)} that #{last.id} was judged with is gone"
+            raise Refused("E_CALIBRATION", what, "mjolnir autoresearch calibrate")
 
 
 def _tell_of_like_ideas(run: OpenRun, words: Words, around: Surroundings) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mjolnir.core.calibration import Calibration, no_op_sentence
+from mjolnir.core.calibration import Calibration, as_fact, hash_fact, no_op_sentence
 from mjolnir.core.confirm import SE_FLOOR
 from mjolnir.core.model import Crashed, Experiment, Measured, Outcome
 from mjolnir.errors import Refused
@@ -134,7 +134,12 @@ class Experimenter:
             attempt=self.candidate.attempt.decision,
             calibration=None
             if found is None
-            else {"id": found.id, "no_op_rate": found.no_op_rate(self.terms.rule).as_json(), "runs": found.runs},
+            else {
+                "id": found.id,
+                "hash": hash_fact(as_fact(found)),
+                "no_op_rate": found.no_op_rate(self.terms.rule).as_json(),
+                "runs": found.runs,
+            },
         )
 
     def _save(self, visit: Visit, confirmation: Confirmation | None) -> dict[str, str | None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mjolnir.core.calibration import Calibration
 from mjolnir.core.model import Crashed, Experiment, Measured, Outcome, Status
-from mjolnir.errors import FindingsError
+from mjolnir.errors import EnvironmentFault, FindingsError
 from mjolnir.loop.aa_race import AaTerms, Raced, conclude, race_itself, sigma_words
 from mjolnir.loop.calibrate import SHORT_RUNS
 from mjolnir.loop.guard import require_imports
@@ -25,8 +25,8 @@ from mjolnir.store.fingerprint import harness_hash
 from mjolnir.store.run_state import RunState
 from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest
 
-MAX_TRIES = 2
-"""Measurements of the baseline on a machine that is not quiet. The last one is taken, and its row says what it is."""
+MAX_TRIES = 3
+"""Measurements of the baseline on a machine that is not quiet: every later verdict stands on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,9 @@ def _kernel_of(plan: Plan) -> KernelSource:
 
 
 def _visit_until_steady(plan: Plan, around: Surroundings) -> Visit:
-    """The first steady measurement, else the last one. Raises FindingsError when the kernel is at fault."""
+    """The first steady measurement. Raises FindingsError when the kernel is at fault, EnvironmentFault E_UNSTEADY when
+    the machine stays too busy: with a baseline of such times every later experiment would look noisy."""
+    why = ""
     for tries_left in reversed(range(MAX_TRIES)):
         visit = visit_target(
             plan.device,
@@ -124,10 +126,14 @@ def _visit_until_steady(plan: Plan, around: Surroundings) -> Visit:
         _require_good(plan, visit)
         why = visit.report.outcome.unsteady if isinstance(visit.report.outcome, Measured) else ""
         if not why:
-            break
-        following = "measured again" if tries_left else "taken all the same, with a note on its row"
-        around.notice(f"the baseline was not steady ({why}): {following}")
-    return visit
+            return visit
+        if tries_left:
+            around.notice(f"the baseline was not steady ({why}): measured again")
+    raise EnvironmentFault(
+        "E_UNSTEADY",
+        f"the baseline was not steady in {MAX_TRIES} tries: {why}",
+        "stop what else runs here (mjolnir doctor shows its load), then init again; nothing was changed",
+    )
 
 
 def _require_good(plan: Plan, visit: Visit) -> None:

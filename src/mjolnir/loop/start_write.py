@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mjolnir.core.calibration import Calibration
 from mjolnir.core.model import Experiment
@@ -101,10 +101,6 @@ def _append_baseline(
     terms, visit = baseline_terms(plan), baseline.visit
     assert visit.report.outcome is not None
     judged = judge_outcome(visit.report.outcome, None, terms)
-    if judged.unsteady:
-        # Without a baseline there is no run: the rule's own verdict stands, and the row says what it is worth.
-        judged = replace(judged, verdict=judged.seed)
-        notes = (*notes, f"the machine was not quiet while this was measured: {judged.unsteady}")
     candidate = Candidate(
         commit=plan.base_commit,
         parent=plan.git.parent(plan.base_commit),
