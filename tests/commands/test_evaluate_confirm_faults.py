@@ -125,3 +125,35 @@ def test_a_calibration_that_was_removed_after_it_judged_is_missed(lab):
     assert (said.code, said.json["error"]["code"]) == (4, "E_CALIBRATION")
     assert lab.call("autoresearch", "calibrate", "--runs", "2").code == 0
     assert lab.evaluate().json["status"] == "keep"
+
+
+def test_a_champion_that_is_slow_beside_others_makes_no_keep(research):
+    """A chain of kernels that slow down as champions would look like progress; the reference sees none."""
+    research.write("src/kernel.py", kernel_text(extra="RACED = {'champion': 1.5}"))
+    research.git("commit", "-qam", "a champion that waits for its challenger")
+    lab = research.started("oct11", "--no-calibrate")
+    lab.commit(speedup=1.02)
+    said = lab.evaluate().json
+    assert (said["status"], said["rule"]) == ("discard", "not_confirmed")
+    assert "beside the reference it is +2 %" in said["reason"]
+    row = lab.rows()[-1]
+    assert (row["confirm"]["status"], row["ab"]["reference_us"] is not None) == ("keep", True)
+    assert row["per_L"] == row["screen"]["per_L"]
+    audit = lab.call("autoresearch", "audit", "--json")
+    assert audit.json["findings"] == []
+
+
+def test_a_confirmation_that_left_no_row_makes_the_next_one_a_second_attempt(lab):
+    """Else whoever can kill an evaluation could look at its rounds, and try again until they are lucky."""
+    lab.commit(speedup=1.2)
+    Hold(lab, "race").signal(signal.SIGKILL)
+    lab.machine()
+    said = lab.evaluate().json
+    row = lab.rows()[-1]
+    assert (said["status"], row["attempt"], row["confirm"]["attempt"]) == ("keep", 1, 2)
+    assert row["params"]["confirm"]["unrecorded"] == 1
+    assert any("left no row" in note for note in row["notes"])
+    assert lab.call("autoresearch", "audit", "--json").json["findings"] == []
+    lab.commit(speedup=1.4)
+    assert lab.evaluate().json["status"] == "keep"
+    assert lab.rows()[-1]["confirm"]["attempt"] == 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from mjolnir.core.confirm import MAX_SET_ASIDE, PASS_GAIN, REFERENCE_JUMP, SE_FLOOR, Decision, Screen, decide, screen
 from mjolnir.core.confirm_text import decision_reason, screen_reason
+from mjolnir.core.cross_check import is_seen, unseen_reason
 from mjolnir.core.model import Experiment, Rule, Status
 from mjolnir.core.per_length import positive_number
 from mjolnir.core.rejudge_numbers import LOOSE, Numbers, by_tokens, close, close_by_length, recheck_speedups
@@ -57,8 +58,13 @@ def recheck_confirmation(
         if row.ab is not None or row.confirm is not None:
             yield "has a confirmation, though its screen had ended it"
     else:
-        yield from _decided(row, decision)
-        if decision is not None and (row.status, row.rule) == (decision.status, decision.rule):
+        unseen = _unseen(row, decision, rounds, params, best)
+        if unseen:
+            yield from _wants(row, Status.DISCARD, Rule.NOT_CONFIRMED)
+            yield from _reason_said(row, unseen)
+        else:
+            yield from _decided(row, decision)
+        if not unseen and decision is not None and (row.status, row.rule) == (decision.status, decision.rule):
             yield from _decided_reason(row, decision, rounds, params)
     yield from _final_numbers(row, rounds, params, found)
 
@@ -141,18 +147,41 @@ def _decided_reason(
     if decision.status is Status.INVALID:
         yield from _reason_said(row, _BAD_TIMES)
         return
+    reason = _reason_of(decision, rounds, params)
+    told = row.reason or ""
+    has_rate = row.status is Status.KEEP and params.get("calibration") is not None
+    if not (has_rate and told.startswith(reason) and _NO_OP.fullmatch(told, len(reason))):
+        yield from _reason_said(row, reason)
+
+
+def _reason_of(decision: Decision, rounds: Sequence[Mapping[int, Any]], params: Mapping[str, Any]) -> str:
     losses = (*decision.slower, *decision.deep)
-    reason = decision_reason(
+    return decision_reason(
         decision,
         rounds=len(rounds),
         min_gain=params["min_gain"],
         attempt=params["confirm"]["attempt"],
         relative={tokens: geomean(pairs[tokens][0] / pairs[tokens][1] for pairs in rounds) for tokens in losses},
     )
-    told = row.reason or ""
-    has_rate = row.status is Status.KEEP and params.get("calibration") is not None
-    if not (has_rate and told.startswith(reason) and _NO_OP.fullmatch(told, len(reason))):
-        yield from _reason_said(row, reason)
+
+
+def _unseen(
+    row: Experiment,
+    decision: Decision | None,
+    rounds: Sequence[Mapping[int, Any]],
+    params: Mapping[str, Any],
+    best: Numbers | None,
+) -> str:
+    """The reason of a row whose rounds were won while the reference saw no such gain; empty for every other."""
+    reference_us = by_tokens((row.ab or {}).get("reference_us"))
+    if decision is None or decision.status is not Status.KEEP or decision.m is None or not reference_us or best is None:
+        return ""
+    kernel_us = {tokens: geomean(pairs[tokens][1] for pairs in rounds) for tokens in rounds[0]}
+    before = best["per_L"]
+    relative = {n: reference_us[n] / kernel_us[n] / before[n] for n in kernel_us if n in reference_us and n in before}
+    if not relative or is_seen(decision.m, relative):
+        return ""
+    return unseen_reason(_reason_of(decision, rounds, params), relative)
 
 
 def _reason_said(row: Experiment, reason: str) -> Iterator[str]:

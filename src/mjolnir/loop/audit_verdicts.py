@@ -82,5 +82,7 @@ class _History:
         if decided >= MAX_MEASUREMENTS:
             yield f"decides about one program for the {decided + 1}th time; {MAX_MEASUREMENTS} are allowed"
         attempt = row.confirm.get("attempt") if isinstance(row.confirm, dict) else None
-        if attempt is not None and attempt != decided + 1:
+        unrecorded = ((row.params or {}).get("confirm") or {}).get("unrecorded")
+        stricter = MAX_MEASUREMENTS if unrecorded else decided + 1
+        if attempt is not None and attempt not in (decided + 1, stricter):
             yield f"was confirmed as attempt {attempt!r:.20}; its program was decided {decided} times before"

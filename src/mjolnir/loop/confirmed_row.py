@@ -8,6 +8,7 @@ from typing import Any
 
 from mjolnir.core.confirm import Decision
 from mjolnir.core.confirm_text import decision_reason
+from mjolnir.core.cross_check import is_seen, unseen_reason
 from mjolnir.core.model import Experiment, Rule, Status, Verdict
 from mjolnir.core.per_length import divide_per_length, positive_number, read_per_length
 from mjolnir.core.stats import geomean
@@ -44,7 +45,18 @@ def confirmed(
     reason = _reason(found, found.decision, terms)
     if found.reference_us is None:
         return replace(judged, verdict=_verdict(judged, found.decision, reason))
-    return _kept(judged, found, champion, f"{reason}; {no_op_text}" if no_op_text else reason)
+    kept = _kept(judged, found, champion, f"{reason}; {no_op_text}" if no_op_text else reason)
+    assert found.decision.m is not None
+    if is_seen(found.decision.m, kept.verdict.relative):
+        return kept
+    unseen = replace(
+        judged.verdict,
+        status=Status.DISCARD,
+        rule=Rule.NOT_CONFIRMED,
+        reason=unseen_reason(reason, kept.verdict.relative),
+        gain=found.decision.gain,
+    )
+    return replace(judged, verdict=unseen)
 
 
 def _without_numbers(judged: Judged, verdict: Verdict, codes: tuple[str, ...]) -> Judged:

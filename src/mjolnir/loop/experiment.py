@@ -8,6 +8,7 @@ from mjolnir.core.calibration import Calibration, as_fact, hash_fact, no_op_sent
 from mjolnir.core.confirm import SE_FLOOR
 from mjolnir.core.model import Crashed, Experiment, Measured, Outcome
 from mjolnir.errors import Refused
+from mjolnir.loop.budget import MAX_MEASUREMENTS
 from mjolnir.loop.confirmation import Confirmation, Plan, run_confirmation
 from mjolnir.loop.confirmed_row import confirm_document, confirmation_keys, confirmed
 from mjolnir.loop.guard import Candidate
@@ -21,7 +22,11 @@ from mjolnir.loop.stage_log import StageLog, in_flight
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.loop.terms import CONFIRMED, Terms
 from mjolnir.loop.words import Words
+from mjolnir.store.beside import append_fact, read_facts
 from mjolnir.targets.protocol import CheckRequest, KernelSource, Observe, SweepRequest, Target
+
+BEGUN = "begun"
+"""Facts beside the ledger: confirmations that began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,8 @@ class Experimenter:
         outcome = visit.report.outcome
         assert outcome is not None, "a visit with a sweep has an outcome"
         screened = judge_outcome(outcome, self.candidate.champion, self.terms)
-        confirmation = self._confirm(observe) if screened.is_pending else None
+        looks = self._begin_confirmation() if screened.is_pending else 0
+        confirmation = self._confirm(observe, looks) if screened.is_pending else None
         kept_log = _keep_log(outcome, confirmation, log)
         found = Findings(
             candidate=self.candidate,
@@ -67,9 +73,9 @@ class Experimenter:
             judged=screened if confirmation is None else self._confirmed(screened, confirmation),
             verify_runs=self._save(visit, confirmation),
             seconds=self._seconds(visit, confirmation, start_s, queue_s),
-            notes=self._notes(outcome, confirmation, kept_log),
+            notes=(*self._notes(outcome, confirmation, kept_log), *self._tell_of_looks(looks)),
             keys=confirmation_keys(screened, confirmation),
-            confirm=self._confirm_params(),
+            confirm=self._confirm_params(looks),
         )
         return found, kept_log
 
@@ -88,13 +94,31 @@ class Experimenter:
             is_default=self.is_default,
         )
 
-    def _confirm(self, observe: Observe) -> Confirmation:
+    def _begin_confirmation(self) -> int:
+        """Write down that a confirmation begins; how many of this program began before and left no row.
+
+        Whoever can end an evaluation, or keep its row from being written, could look at a confirmation and try again.
+        """
+        program, git = self.candidate.program, self.run.git
+        begun = read_facts(git.common_dir, self.run.state.tag, BEGUN, self.around.notice)
+        looks = len([fact for fact in begun if fact.get("program_hash") == program])
+        rows = [g.id for g in self.run.ledger.glances() if g.program_hash == program] if looks else []
+        told = len([row for row in map(self.run.ledger.row, rows) if row is not None and row.confirm is not None])
+        fact = {"program_hash": program, "commit": self.candidate.commit, "utc": self.around.timestamp()}
+        append_fact(git.common_dir, self.run.state.tag, BEGUN, fact)
+        return max(0, looks - told)
+
+    def _attempt(self, looks: int) -> int:
+        """A look that left no row makes the next one a second attempt: t has to be larger then."""
+        return MAX_MEASUREMENTS if looks else self.candidate.attempt.decision
+
+    def _confirm(self, observe: Observe, looks: int) -> Confirmation:
         champion = self._champion()
         plan = Plan(
             champion=self._champion_kernel(champion),
             candidate=self._kernel(),
             terms=self.terms,
-            attempt=self.candidate.attempt.decision,
+            attempt=self._attempt(looks),
             se_floor=self._se_floor(),
             worker_sets=self.run.section.worker_pairs,
             time_limit_s=self.run.section.time_limit_s,
@@ -125,13 +149,14 @@ class Experimenter:
         passes = no_op_sentence(self.calibration, self.terms.rule) if self.calibration is not None else ""
         return confirmed(screened, confirmation, self._champion(), self.terms, no_op_text=passes)
 
-    def _confirm_params(self) -> dict[str, object] | None:
+    def _confirm_params(self, looks: int) -> dict[str, object] | None:
         if self.terms.rule != CONFIRMED:
             return None
         found = self.calibration
         return confirm_params(
             se_floor=self._se_floor(),
-            attempt=self.candidate.attempt.decision,
+            attempt=self._attempt(looks),
+            unrecorded=looks,
             calibration=None
             if found is None
             else {
@@ -161,6 +186,14 @@ class Experimenter:
         notes += outcome.notes if isinstance(outcome, Measured) else ()
         notes += confirmation.notes if confirmation is not None else ()
         return (*notes, f"log: {log}") if log is not None else tuple(notes)
+
+    def _tell_of_looks(self, looks: int) -> tuple[str, ...]:
+        notes = []
+        if looks:
+            notes.append(f"{looks} earlier confirmation(s) of this program left no row: judged as a second attempt")
+        if self.candidate.attempt.measurement > MAX_MEASUREMENTS:
+            notes.append(f"measurement {self.candidate.attempt.measurement} of this program")
+        return tuple(notes)
 
     def _record(self, row: Experiment) -> Experiment:
         git, ledger = self.run.git, self.run.ledger

@@ -31,9 +31,13 @@ def rule_params(
     return params
 
 
-def confirm_params(*, se_floor: float, attempt: int, calibration: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The confirmation's own numbers, with the calibration that they come from (None: there is none)."""
-    return {"confirm": {"se_floor": se_floor, "attempt": attempt}, "calibration": calibration}
+def confirm_params(
+    *, se_floor: float, attempt: int, calibration: Mapping[str, Any] | None, unrecorded: int = 0
+) -> dict[str, Any]:
+    """The confirmation's own numbers, with the calibration that they come from (None: there is none). `unrecorded`:
+    how many confirmations of the program began before and left no row."""
+    confirm = {"se_floor": se_floor, "attempt": attempt} | ({"unrecorded": unrecorded} if unrecorded else {})
+    return {"confirm": confirm, "calibration": calibration}
 
 
 def batch_calls(sweep: Mapping[str, Any]) -> dict[str, int]:

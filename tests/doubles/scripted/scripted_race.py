@@ -3,6 +3,7 @@
 A leg's time at L is REFERENCE_US_PER_TOKEN * L / SPEEDUP. What a test can say beside that:
 
 kernel   RACE = {"fail": "crash", "at": 2}        in the second race that it takes part in it crashes; or a code E_...
+         RACED = {"champion": 1.5}                in that role its times are that many times as long
 machine  {"race_noise": {"128": [1.1, 0.9]}}      factors of the time of every leg but the first, one a race, in turn
          {"race_unsteady": ["why", ""]}           one a race, in turn; afterwards it is steady
 Races are counted by the lines of the file that $MJOLNIR_SCRIPTED names with ".races" added.
@@ -42,7 +43,9 @@ def run_race(
         if failure is not None:
             return RaceReport(failure=failure, failed_role=entrant.role, seconds=0.5)
         times_us[entrant.role] = {
-            tokens: _time_us(script, tokens) * (_noise(world, tokens, number) if place else 1.0)
+            tokens: _time_us(script, tokens)
+            * script.get("RACED", {}).get(entrant.role, 1.0)
+            * (_noise(world, tokens, number) if place else 1.0)
             for tokens in request.lengths
         }
     unsteady = world.get("race_unsteady", [])
