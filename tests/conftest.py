@@ -6,6 +6,11 @@ import platform
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine draws slowly: that says nothing of the code.
+settings.register_profile("mjolnir", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mjolnir")
 
 
 def pytest_report_header():

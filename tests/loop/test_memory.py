@@ -133,3 +133,12 @@ def test_texts_of_a_megabyte_are_told_by_their_beginning(root):
     live(root, {"hypothesis": "page tiles " * 100_000})
     (line,) = search(root, "page tiles " * 90_000)[0]
     assert len(line) < 160
+
+
+@pytest.mark.parametrize("gain", ["9" * 400, "1e400", "-1e308", "true", '"much"', "[1]"])
+def test_a_number_that_is_none_in_an_exported_row_ends_nothing(root, gain):
+    live(root, {"hypothesis": "something else"})
+    path = exported(root, "oct03", {"hypothesis": "page tiles", "screen": {"gain": 0.5}})
+    path.write_text(path.read_text().replace("0.5", gain))
+    lines, notices = search(root, "page tiles")
+    assert len(lines) + len(notices) == 1

@@ -94,3 +94,11 @@ def test_the_digest_has_task_champion_verdicts_and_dead_ends_in_at_most_forty_li
     assert "rule         seed: a keep gains more than 5 % (geomean over L)" in lines
     assert "  #99 ✓ keep       +4.1 %  idea 99" in lines
     assert any(line.startswith("  #59 ✗ crash              [/=] [bold]x[/]") and "no score" in line for line in lines)
+
+
+def test_scores_that_tell_another_gain_are_said(make_row):
+    first = make_row(1, "baseline", score=1.0)
+    honest = make_view(make_row, baseline=first, champion=make_row(2, "keep", score=1.9), confirmed_gain=1.0)
+    assert "scores alone" not in status_block(honest).plain
+    odd = make_view(make_row, baseline=first, champion=make_row(2, "keep", score=1.01), confirmed_gain=1.0)
+    assert "the two scores alone say +1.0 %: mjolnir autoresearch recheck" in status_block(odd).plain

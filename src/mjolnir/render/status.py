@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +11,15 @@ from rich.text import Text
 
 from mjolnir.core.lengths import join_labels
 from mjolnir.core.model import Experiment, Status
+from mjolnir.core.per_length import positive_number
 from mjolnir.render.fact_line import calibration_line, recheck_line
 from mjolnir.render.number import DASH, gain_text, row_relative, score_text
 from mjolnir.render.style import STATUS_STYLES
 from mjolnir.render.text import one_line, short_commit
 
 MAX_BRIEF_LINES = 40
+_APART = 0.2
+"""Log scale: how far the product of gains and the ratio of scores may part before it is said."""
 BESIDE_STAGES = ("recheck", "calibrate")
 """Stages of commands that record facts beside the ledger: there is no commit to evaluate again."""
 UNANCHORED = "in order, unanchored (rows removed before now would not show)"
@@ -171,7 +175,18 @@ def _gain(view: StatusView) -> str:
         low, high = (gain_text(1 + end) for end in view.gain_interval)
         interval = f"95 %: {low} to {high}; "
     gain = gain_text(1 + view.confirmed_gain)
-    return f"{gain} over the baseline ({interval}the gains along the kept chain, multiplied)"
+    return f"{gain} over the baseline ({interval}the gains along the kept chain, multiplied){_by_scores(view)}"
+
+
+def _by_scores(view: StatusView) -> str:
+    """A word where the champion's and the baseline's own scores say something else: drift, luck, or a trick."""
+    new, old = (positive_number(row.score) if row is not None else None for row in (view.champion, view.baseline))
+    if new is None or old is None or view.confirmed_gain is None:
+        return ""
+    apart = abs(math.log(new / old) - math.log1p(max(view.confirmed_gain, -0.99)))
+    if apart <= _APART:
+        return ""
+    return f"; the two scores alone say {gain_text(new / old)}: mjolnir autoresearch recheck measures it anew"
 
 
 def _rechecked(view: StatusView) -> list[Text]:
