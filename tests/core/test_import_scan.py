@@ -125,6 +125,8 @@ NOTED = {
     "import numpy as np\nnp.load('x.npy')": (2, "numpy.load"),
     "from numpy import fromfile": (1, "from numpy import fromfile"),
     "import numpy as np\nnp.__dict__": (2, "numpy.__dict__"),
+    "import numpy as np\nnp.datetime64('now', 'us')": (2, "'now'"),
+    "import numpy as np\nnp.array([b'Today'], 'M8[us]')": (2, "b'Today'"),
     "x.f_back": (1, "x.f_back"),
     "().__class__.__mro__": (1, "(...).__mro__"),
     "f.__globals__": (1, "f.__globals__"),

@@ -97,7 +97,7 @@ def test_no_other_descriptor_is_inherited(tmp_path):
 def test_an_answer_that_nobody_asked_for_is_garbage():
     head = "import dataclasses\nos = dataclasses.sys.modules['os']\n_n = []"
     body = (
-        "_n.append(0)\n    if len(_n) == 1:\n        for fd in range(3, 64):\n            try:\n"
+        "_n.append(0)\n    if len(_n) == 1:\n        for fd in range(3, 1024):\n            try:\n"
         "                os.write(fd, bytes(500))\n            except OSError:\n                pass"
     )
     with ready_worker(body, head) as worker:
@@ -135,3 +135,20 @@ def test_kill_9_of_the_parent_ends_the_worker(tmp_path):
     while is_running(worker) and time.monotonic() < deadline:
         os.sched_yield()
     assert not is_running(worker)
+
+
+def test_the_arguments_of_the_worker_tell_a_kernel_nothing():
+    with ready_worker("raise ValueError(repr((sys.argv, sys.orig_argv)))", head="import sys") as worker:
+        assert "(['worker'], ['worker'])" in worker.call(soon()).text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the numbers are read from /proc")
+def test_the_command_line_in_proc_holds_only_numbers_of_no_order():
+    body = "raise ValueError(open('/proc/self/cmdline').read().replace(chr(0), ' '))"
+    seen = set()
+    for _ in range(3):
+        with ready_worker(body) as worker:
+            words = worker.call(soon()).text.split()
+        seen |= {w for w in words if w.startswith(("--commands=", "--answers=", "--arena="))}
+    assert len(seen) >= 6
+    assert min(int(w.rpartition("=")[2]) for w in seen) >= 64

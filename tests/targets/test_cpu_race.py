@@ -46,7 +46,7 @@ def race(*entrants, worker_sets=1, lengths=LENGTHS, time_limit_s=60.0, steps=Non
     request = RaceRequest(
         seed=7, lengths=lengths, worker_sets=worker_sets, iters=2, gate=False, time_limit_s=time_limit_s
     )
-    target = load_target("cpu", parse_config("[targets.cpu]\nmemory_limit_gib = 1.0\n"))
+    target = load_target("cpu", parse_config("[targets.cpu]\nlengths = [128, 256]\nmemory_limit_gib = 1.0\n"))
     return target.race(entrants, request, (lambda p: None) if steps is None else steps.append)
 
 

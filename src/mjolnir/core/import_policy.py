@@ -30,6 +30,9 @@ MACHINERY = frozenset(
 FOREIGN_CALLS = frozenset({"ExternalFunction", "ExternalFunctionPointer", "get_cython_function_address", "_ctypes"})
 """Names that reach functions of other libraries: what `import ctypes` would do."""
 
+CLOCK_WORDS = frozenset({"now", "today", b"now", b"today"})
+"""Texts that numpy turns into the time of day: np.datetime64("now"). numpy takes them in any letter case."""
+
 _OUTSIDE = frozenset(
     {
         "sys",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from mjolnir.core.import_policy import CPU, FOREIGN_CALLS, GPU, MACHINERY, ImportPolicy
+from mjolnir.core.import_policy import CLOCK_WORDS, CPU, FOREIGN_CALLS, GPU, MACHINERY, ImportPolicy
 from mjolnir.core.kernel_ast import parse_kernel
 from mjolnir.core.scopes import Scope, ScopeMap
 
@@ -128,6 +128,8 @@ class _Scan:
                 self._look_at_name(node, name, scope)
             case ast.Constant(value=str(text)) if text in MACHINERY and text.startswith("__"):
                 self._refuse(node, repr(text), "an import by other words")
+            case ast.Constant(value=str() | bytes() as text) if text.lower() in CLOCK_WORDS:
+                self._note(node, repr(text), "numpy reads the clock from this word")
             case ast.Call(func=ast.Name(id="getattr" | "setattr" | "delattr" as name), args=[owner, key, *_]):
                 self._look_at_named_attribute(node, name, owner, key, scope)
 

@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from mjolnir.sandbox.fds import move_fd
+
 ALIGN_BYTES = 4096
 
 
@@ -56,7 +58,7 @@ def place(arrays: Mapping[str, tuple[tuple[int, ...], str, int]]) -> dict[str, S
 def open_arena(size_bytes: int) -> Iterator[Arena]:
     """Anonymous shared memory of `size_bytes` (rounded up); pages that nobody touches cost nothing."""
     size_bytes = -(-size_bytes // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
-    fd = _anonymous_file()
+    fd = move_fd(_anonymous_file())
     try:
         os.ftruncate(fd, size_bytes)
         memory = mmap.mmap(fd, size_bytes)

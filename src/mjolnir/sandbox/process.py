@@ -20,6 +20,7 @@ from typing import Any
 
 from mjolnir.process import Child, spawn
 from mjolnir.sandbox.arena import Arena, Slot, open_arena
+from mjolnir.sandbox.fds import move_fd
 from mjolnir.sandbox.launch import worker_argv, worker_environment, write_scratch
 from mjolnir.sandbox.pipes import Pipes
 
@@ -53,12 +54,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerLimits:
-    """Bounds of one worker. `core`: the CPU it is pinned to, None: any."""
+    """Bounds of one worker."""
 
     memory_bytes: int
     arena_bytes: int
     call_limit_s: float = 60.0
-    core: int | None = None
 
 
 class Worker:
@@ -208,6 +208,7 @@ def start_worker(
         answer_read, answer_write = os.pipe()
         for fd in (command_write, answer_read):
             stack.callback(os.close, fd)
+        command_read, answer_write = move_fd(command_read), move_fd(answer_write)
         pipes = Pipes(command_write, answer_read)
         argv = worker_argv(
             scratch,
@@ -227,7 +228,4 @@ def start_worker(
         finally:
             os.close(command_read)
             os.close(answer_write)
-        if limits.core is not None and hasattr(os, "sched_setaffinity"):
-            with contextlib.suppress(OSError):
-                os.sched_setaffinity(child.pid, {limits.core})
         yield Worker(child, arena, pipes, limits, kernel_path)

@@ -24,7 +24,7 @@ from mjolnir.targets.cpu_gate import wait_for_quiet
 from mjolnir.targets.cpu_leg import Leg
 from mjolnir.targets.cpu_machine import choose_core, keep_off, raised_priority, read_fingerprint
 from mjolnir.targets.cpu_race import run_race
-from mjolnir.targets.cpu_startup import usable_cores
+from mjolnir.targets.cpu_startup import in_any_order, start_together, stop_and_pin, usable_cores
 from mjolnir.targets.cpu_sweep import SweepRun, run_sweep
 from mjolnir.targets.cpu_workers import end_leftovers, load_leg, open_leg, worker_limits
 from mjolnir.targets.protocol import (
@@ -68,10 +68,11 @@ class CpuTarget:
     def visit(self, kernel: KernelSource, request: TargetRequest, observe: Observe) -> TargetReport:
         wanted = request.sweep.lengths if request.sweep is not None else self.section.lengths
         self._require_memory(wanted)
+        cores = usable_cores()
         core = choose_core()
         become_subreaper()
         with keep_off(core):
-            return _Visit(self, kernel, request, observe, core).run()
+            return _Visit(self, kernel, request, observe, core, cores).run()
 
     def race(self, entrants: Sequence[Entrant], request: RaceRequest, observe: Observe) -> RaceReport:
         self._require_memory(request.lengths)
@@ -86,7 +87,13 @@ class _Visit:
     """One kernel on one set of workers."""
 
     def __init__(
-        self, target: CpuTarget, kernel: KernelSource, request: TargetRequest, observe: Observe, core: int | None
+        self,
+        target: CpuTarget,
+        kernel: KernelSource,
+        request: TargetRequest,
+        observe: Observe,
+        core: int | None,
+        cores: frozenset[int],
     ) -> None:
         self.section = target.section
         self.workload = target.workload
@@ -94,6 +101,7 @@ class _Visit:
         self.request = request
         self.observe = observe
         self.core = core
+        self.cores = cores
         self.cases = self._plan(request.check) if request.check is not None else ()
         if request.check is not None and not self.cases:
             raise UsageFault(f"no case matches {request.check.match!r}", "mjolnir verify correctness shows all of them")
@@ -128,35 +136,38 @@ class _Visit:
 
     def _stages(self, stack: contextlib.ExitStack) -> Outcome | None:
         sweep = self.request.sweep
-        pairs = self.section.worker_pairs if sweep is not None else 1
-        candidates = [stack.enter_context(self._worker("candidate")) for _ in range(pairs)]
-        failure = self._load(candidates) or self._check(candidates) or self._leftovers(candidates)
+        candidates, references = self._open(stack, self.section.worker_pairs if sweep is not None else 1)
+        failure = self._start([*candidates, *references]) or self._check(candidates) or self._leftovers(candidates)
         if failure is not None or sweep is None:
             return failure
-        references = [stack.enter_context(self._worker("reference")) for _ in range(pairs)]
-        self._load(references)
+        stop_and_pin([*candidates, *references], self.core)
         outcome = self._measure(list(zip(references, candidates, strict=True)), sweep)
         return self._leftovers(candidates) or outcome
 
+    def _open(self, stack: contextlib.ExitStack, pairs: int) -> tuple[list[Leg], list[Leg]]:
+        """Candidates, and as many references where there is a sweep; the processes are started in any order."""
+        roles = ["candidate"] * pairs + (["reference"] * pairs if self.request.sweep is not None else [])
+        legs = {i: stack.enter_context(self._worker(roles[i])) for i in in_any_order(len(roles))}
+        everyone = [legs[i] for i in range(len(roles))]
+        return everyone[:pairs], everyone[pairs:]
+
     @contextlib.contextmanager
     def _worker(self, role: str) -> Iterator[Leg]:
+        """A worker that may use every core until `stop_and_pin`."""
         lengths = self.request.sweep.lengths if self.request.sweep is not None else ()
         limits = worker_limits(
             self.section,
             arena_bytes=arena_bytes(self.workload, self.cases, lengths),
             time_limit_s=self.request.time_limit_s,
-            core=self.core,
         )
         with open_leg(role, self.kernel.blob if role == "candidate" else None, limits) as leg:
             self.worker_pids.add(leg.worker.pid)
             yield leg
 
-    def _load(self, legs: list[Leg]) -> Crashed | None:
-        for leg in legs:
-            failure = load_leg(leg, self._deadline(), stage="import")
-            if failure is not None:
-                return failure
-        return None
+    def _start(self, legs: list[Leg]) -> Crashed | Tampered | None:
+        """Load all legs side by side."""
+        answers = start_together(legs, lambda leg: load_leg(leg, self._deadline(), stage="import"), self.cores)
+        return next((finding for finding in answers if finding is not None), None)
 
     def _check(self, legs: list[Leg]) -> Outcome | None:
         check = self.request.check

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from mjolnir.targets.worker_words import describe_failure
 
 Out = NDArray[np.uint16]
 Failure = Incorrect | Crashed | Tampered
+MakeTrial = Callable[[Case, int], Trial]
 
 
 @dataclass(slots=True)
@@ -40,13 +41,23 @@ class CheckRun:
 
 
 def run_cases(
-    legs: Sequence[Leg], cases: Sequence[Case], seed: int, *, fail_fast: bool, deadline: float, observe: Observe
+    legs: Sequence[Leg],
+    cases: Sequence[Case],
+    seed: int,
+    *,
+    fail_fast: bool,
+    deadline: float,
+    observe: Observe,
+    make: MakeTrial = make_trial,
 ) -> CheckRun:
-    """Check `cases` in turn, each on the next of `legs`, so that every worker has compiled before it is timed."""
+    """Check `cases` in turn, each on the next of `legs`, so that every worker has compiled before it is timed.
+
+    `make`: the trial of a case and a seed, for this caller to change.
+    """
     run = CheckRun()
     for index, case in enumerate(cases):
         observe(Progress(stage="correctness", detail=case.name, done=index, total=len(cases)))
-        result, failure = _CaseRun(legs[index % len(legs)], make_trial(case, seed), deadline).run()
+        result, failure = _CaseRun(legs[index % len(legs)], make(case, seed), deadline).run()
         run.results.append(result)
         if failure is not None and (run.failure is None or isinstance(failure, Tampered)):
             run.failure = failure

@@ -1,30 +1,25 @@
-"""A race on cpu: legs in fresh workers of their own, timed beside one another; there is no correctness stage."""
+"""A race on cpu: legs in fresh workers of their own, timed beside one another after check calls as in a visit."""
 
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mjolnir.config import TargetSection
-from mjolnir.core.model import Crashed
+from mjolnir.core.model import Crashed, Tampered
 from mjolnir.core.workload import PagedDecode
-from mjolnir.oracle.timed import timed_inputs
 from mjolnir.sandbox.leftovers import own_children
 from mjolnir.targets.cpu_arena import arena_bytes
 from mjolnir.targets.cpu_check import seconds_since
 from mjolnir.targets.cpu_gate import wait_for_quiet
 from mjolnir.targets.cpu_leg import Leg
 from mjolnir.targets.cpu_machine import raised_priority
-from mjolnir.targets.cpu_startup import pin_stopped, start_together
-from mjolnir.targets.cpu_timed_leg import TimedLeg
+from mjolnir.targets.cpu_race_check import RaceCheck, check_raced
+from mjolnir.targets.cpu_startup import in_any_order, start_together, stop_and_pin
 from mjolnir.targets.cpu_timing import Timing, time_sets
 from mjolnir.targets.cpu_turns import TurnsPlan
-from mjolnir.targets.cpu_verify import failed_leg, verify_legs
 from mjolnir.targets.cpu_workers import REFERENCE_LABEL, LegFailure, end_leftovers, load_leg, open_leg, worker_limits
 from mjolnir.targets.protocol import Entrant, Observe, Progress, RaceReport, RaceRequest
 
@@ -70,6 +65,7 @@ class _Race:
         self.observe = observe
         self.core = core
         self.cores = cores
+        self.check = RaceCheck(section, workload, request.seed)
         self.known_children = own_children()
         self.gate: dict[str, Any] = {}
         self.timing = Timing(
@@ -80,45 +76,46 @@ class _Race:
     def run(self) -> RaceReport:
         start = time.monotonic()
         with contextlib.ExitStack() as stack:
-            sets = [[self._open(stack, e) for e in self.entrants] for _ in range(self.request.worker_sets)]
+            sets = self._open_sets(stack)
             everyone = tuple(leg for of_set in sets for leg in of_set)
-            failure = self._start(everyone) or self._measure(sets, everyone)
+            failure = self._start(sets, everyone) or self._measure(sets, everyone)
             own = self.known_children | {leg.worker.pid for leg in everyone}
             failure = end_leftovers(everyone, own) or failure
         return self._report(failure, seconds_since(start))
 
+    def _open_sets(self, stack: contextlib.ExitStack) -> list[list[Leg]]:
+        """For each set one leg an entrant; the processes are started in any order."""
+        entrants = [e for _ in range(self.request.worker_sets) for e in self.entrants]
+        legs = {i: self._open(stack, entrants[i]) for i in in_any_order(len(entrants))}
+        width = len(self.entrants)
+        return [[legs[i] for i in range(start, start + width)] for start in range(0, len(entrants), width)]
+
     def _open(self, stack: contextlib.ExitStack, entrant: Entrant) -> Leg:
-        """A worker that may use every core until `pin_stopped`."""
-        size_bytes = arena_bytes(self.workload, (), self.request.lengths)
+        """A worker with the memory of a visit's; it may use every core until `stop_and_pin`."""
+        size_bytes = arena_bytes(self.workload, self.check.cases, self.request.lengths)
         limits = worker_limits(self.section, arena_bytes=size_bytes, time_limit_s=self.request.time_limit_s)
         blob = None if entrant.kernel is None else entrant.kernel.blob
         return stack.enter_context(open_leg(entrant.role, blob, limits))
 
-    def _start(self, legs: Sequence[Leg]) -> LegFailure | None:
-        """Load every leg and call it once, on the shortest L, so that it has compiled; the answers count."""
+    def _start(self, sets: Sequence[Sequence[Leg]], everyone: tuple[Leg, ...]) -> LegFailure | None:
+        """Load every leg, and have every kernel answer its set's check calls: its first calls, as in a visit."""
         self.observe(Progress(stage=STAGE, detail="starting workers", done=0, total=1))
-        length, has_failed = min(self.request.lengths), threading.Event()
-        rng = np.random.default_rng([self.request.seed, self.request.worker_sets])
-        timed = timed_inputs(self.workload, length, 1, rng)
-        timed_legs = {leg: TimedLeg(leg, timed) for leg in legs}
+        trials = {}
+        for number, of_set in enumerate(sets):
+            kernels = [leg for leg in of_set if not leg.is_reference]
+            trials.update(dict.fromkeys(kernels, self.check.trials(number, len(kernels))))
 
-        def start(leg: Leg) -> Crashed | None:
-            if has_failed.is_set():  # the race is over; nobody waits for the legs that have not begun
-                return None
-            deadline = self._deadline()
-            crashed = load_leg(leg, deadline, stage=CRASH_STAGE)
-            if crashed is not None or not (timed_legs[leg].put(deadline) and timed_legs[leg].block(1, deadline)):
-                has_failed.set()
-            return crashed
+        def start(leg: Leg) -> Crashed | Tampered | None:
+            crashed = load_leg(leg, self._deadline(), stage=CRASH_STAGE)
+            if crashed is not None or leg.is_reference:
+                return crashed
+            return check_raced(leg, trials[leg], self._deadline(), stage=CRASH_STAGE)
 
-        for leg, crashed in zip(legs, start_together(legs, start, self.cores), strict=True):
-            if crashed is not None:
-                return LegFailure(role=leg.role, finding=crashed)
-        failed = next((leg for leg in timed_legs.values() if leg.failure is not None), None)
-        if failed is not None:
-            return failed_leg(failed, length, stage=CRASH_STAGE)
-        pin_stopped(legs, self.core)
-        return verify_legs(list(timed_legs.values()), length)
+        for leg, finding in zip(everyone, start_together(everyone, start, self.cores), strict=True):
+            if finding is not None:
+                return LegFailure(role=leg.role, finding=finding)
+        stop_and_pin(everyone, self.core)
+        return None
 
     def _measure(self, sets: Sequence[Sequence[Leg]], everyone: tuple[Leg, ...]) -> LegFailure | None:
         self.observe(Progress(stage=STAGE, detail="waiting for a quiet core", done=0, total=1))

@@ -28,15 +28,12 @@ class LegFailure:
     finding: Crashed | Tampered
 
 
-def worker_limits(
-    section: TargetSection, *, arena_bytes: int, time_limit_s: float, core: int | None = None
-) -> WorkerLimits:
+def worker_limits(section: TargetSection, *, arena_bytes: int, time_limit_s: float) -> WorkerLimits:
     """The walls of one worker."""
     return WorkerLimits(
         memory_bytes=int(section.memory_limit_gib * 2**30) + arena_bytes,
         arena_bytes=arena_bytes,
         call_limit_s=min(CALL_LIMIT_S, time_limit_s),
-        core=core,
     )
 
 

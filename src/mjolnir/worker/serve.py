@@ -47,8 +47,11 @@ def main() -> None:
         readable=args.readable,
         keeps_read_search=args.keeps_read_search,
     )
-    os.write(args.answers, bytes([DONE]))  # the walls stand: what fails from here on is the kernel's doing
-    _serve(args.commands, args.answers, arena, load)
+    commands, answers = args.commands, args.answers
+    del args
+    sys.argv, sys.orig_argv = ["worker"], ["worker"]
+    os.write(answers, bytes([DONE]))  # the walls stand: what fails from here on is the kernel's doing
+    _serve(commands, answers, arena, load)
 
 
 def _arguments() -> argparse.Namespace:
