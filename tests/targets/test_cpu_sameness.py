@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from mjolnir.config import parse_config
+from mjolnir.core.case_plan import plan_cases
 from mjolnir.core.model import Crashed, Measured, Tampered
 from mjolnir.targets import cpu_workers
+from mjolnir.targets.cpu_race_check import RaceCheck
 from mjolnir.targets.protocol import (
     CheckRequest,
     Entrant,
@@ -66,6 +68,16 @@ def visit(blob, *, worker_pairs=1):
 
 def test_every_worker_of_a_race_meets_lengths_of_no_sweep_before_any_of_a_sweep():
     assert race(wrapped(WANTS_ODD_LENGTHS), worker_sets=3).failure is None
+
+
+def test_as_many_sets_as_a_visit_has_workers_get_all_its_cases_between_them():
+    config = parse_config("[targets.cpu]\nworker_pairs = 3\n")
+    section, workload = config.targets["cpu"], config.workload.paged_decode()
+    check = RaceCheck(section, workload, 21)
+    shares = [check.share(number) for number in range(3)]
+    planned = plan_cases(workload, section.lengths, quick=True, seed=21)
+    assert sorted(case.name for share in shares for case in share) == sorted(case.name for case in planned)
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
 def test_every_worker_of_a_visit_does_too():
