@@ -75,7 +75,7 @@ class CpuTarget:
             return _Visit(self, kernel, request, observe, core, cores).run()
 
     def race(self, entrants: Sequence[Entrant], request: RaceRequest, observe: Observe) -> RaceReport:
-        self._require_memory(request.lengths)
+        self._require_memory((*self.section.lengths, *request.lengths))
         cores = usable_cores()
         core = choose_core()
         become_subreaper()

@@ -20,6 +20,9 @@ from mjolnir.targets.cpu_check import run_cases
 from mjolnir.targets.cpu_leg import Leg
 from mjolnir.targets.protocol import Progress
 
+MAX_KEPT_BYTES = 1 << 28
+"""KV caches of trials that wait for another leg; one that does not fit is computed again."""
+
 
 class RaceCheck:
     """The quick cases drawn from the race's `seed`. All kernels of a set get the same ones, so that they start alike.
@@ -43,7 +46,7 @@ class RaceCheck:
 
 
 class SharedTrials:
-    """Trials that several legs run side by side: each is computed once, by whoever asks first, and dropped after."""
+    """Trials that several legs run side by side: a small one is computed once, by whoever asks first."""
 
     def __init__(self, cases: Sequence[Case], seed: int, legs: int) -> None:
         self.cases = tuple(cases)
@@ -57,7 +60,8 @@ class SharedTrials:
         with self._lock:
             made = self._made.pop(case.name) if case.name in self._made else (make_trial(case, seed), self._legs)
             trial, left = made
-            if left > 1:
+            kept_bytes = sum(kept.inputs.kv_cache.nbytes for kept, _ in self._made.values())
+            if left > 1 and kept_bytes + trial.inputs.kv_cache.nbytes <= MAX_KEPT_BYTES:
                 self._made[case.name] = trial, left - 1
             return replace(trial, inputs=replace(trial.inputs, kv_cache=trial.inputs.kv_cache.copy()))
 
