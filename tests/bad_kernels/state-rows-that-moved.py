@@ -1,4 +1,4 @@
-# answer: invalid E_PROFILED
+# answer: invalid
 # kind: hidden state
 """Keeps the cache as float32 and reads again only the tokens of which the first eight bytes of K differ from the last call, and one page in turn."""
 import numpy as np
