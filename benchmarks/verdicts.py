@@ -11,8 +11,8 @@ gains   the starting kernel does work that it does not need, and each change rem
         1/1.1 of its time: four runs of five. At least 18 of 20 must be kept. A change that is missed is not tried
         again: the next one has the same champion, is worth the same, and counts as the next.
 
-An evaluation that is noisy decides nothing and is measured again, once. Writes verdicts/<run>.jsonl, a run's own ledger,
-and verdicts/<part>.json with the commit and the figures, all read from the ledgers. Give it a quiet machine.
+An evaluation that is noisy decides nothing and is measured again, once. Writes verdicts/<run>.jsonl, a run's ledger, and
+verdicts/<part>.json with the commit and the figures, all read from the ledgers. Give it a quiet machine.
 """
 
 from __future__ import annotations
@@ -37,19 +37,13 @@ from checkout import HERE, OUR_COMMAND, Place
 from child_cost import run_child
 from evaluate_cost import KERNEL, add_question
 from machine import ROOT, commit_id, describe_machine
+from spare_work import with_spare_work
 
 SCHEMA = "mjolnir.verdicts/1"
 TAG = "bench"
 LEDGER = "research/ledger.jsonl"
 GAIN = 1.1
 FOLDER = HERE / "verdicts"
-_WRITING = "    out[...] = "
-_SPARE_WORK = """\
-    spare = np.empty(q.shape, np.float32)
-    for part in {parts}:
-        fewer = np.maximum(1, part * seq_lens).astype(np.int32)
-        attend(q.astype(np.float32), kv_bits, decoding_table(kv_cache.dtype), page_table, fewer, scale, spare)
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,22 +68,6 @@ PARTS = (
     ),
 )
 _QUICK = {"no-ops": 3, "gains": 2}  # of one run
-
-
-def spare_parts(total: float) -> list[float]:
-    """Shares of the whole work, each at most 1, that make `total` times the work together with the real one."""
-    rest = total - 1
-    whole = int(rest)
-    return [1.0] * whole + ([round(rest - whole, 6)] if rest - whole > 1e-3 else [])
-
-
-def with_spare_work(text: str, total: float) -> str:
-    """The starting kernel's text, doing `total` times its work."""
-    head, writing, tail = text.rpartition(_WRITING)
-    if not writing:
-        raise RuntimeError(f"{KERNEL} has no line that starts with {_WRITING!r} any more")
-    parts = tuple(spare_parts(total))
-    return f"{head}{_SPARE_WORK.format(parts=parts) if parts else ''}{writing}{tail}"
 
 
 class Run:
