@@ -11,7 +11,7 @@ gains   the starting kernel does work that it does not need, and each change rem
         1/1.1 of its time: four runs of five. At least 18 of 20 must be kept. A change that is missed is not tried
         again: the next one has the same champion, is worth the same, and counts as the next.
 
-An evaluation that is noisy decides nothing and is measured again, once. Writes verdicts/<run>.jsonl, a run's ledger, and
+An evaluation that is noisy decides nothing and is measured again, once. Writes verdicts/<run>.jsonl, a ledger each, and
 verdicts/<part>.json with the commit and the figures, all read from the ledgers. Give it a quiet machine.
 """
 
