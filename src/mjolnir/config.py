@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import msgspec
 
 from mjolnir.config_rules import value_rules
+from mjolnir.core.rule_names import CONFIRMED
 from mjolnir.core.workload import PagedDecode
 from mjolnir.errors import ConfigFault
 
@@ -33,7 +34,7 @@ JUDGING_SECTIONS = ("run", "targets", "workload", "gate")
 class RunSection:
     target: str = "auto"
     min_gain: float = 0.02
-    rule: str = "confirmed"
+    rule: str = CONFIRMED
     allow: tuple[str, ...] = ("research/program.md",)
     sandbox: str = "process"
     plateau: int = 15

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mjolnir.core.lengths import MAX_LENGTH_TOKENS
+from mjolnir.core.rule_names import KEEP_RULES
 from mjolnir.core.workload import BYTES_PER_ELEMENT
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ def value_rules(config: Config) -> list[tuple[str, bool, str]]:
     run, w = config.run, config.workload
     rules = [
         ("run.min_gain", 0 <= run.min_gain <= 1, "a ratio from 0 to 1 (0.02 is 2 %)"),
-        ("run.rule", run.rule in ("confirmed", "seed"), '"confirmed" or "seed"'),
+        ("run.rule", run.rule in KEEP_RULES, '"confirmed" or "seed"'),
         ("run.sandbox", run.sandbox in ("process",), '"process"'),
         ("run.plateau", 1 <= run.plateau <= 100_000, "a count of experiments from 1 to 100000"),
         ("run.target", run.target == "auto" or run.target in config.targets, '"auto" or a [targets.NAME] of this file'),

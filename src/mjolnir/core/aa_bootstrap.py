@@ -23,6 +23,7 @@ from mjolnir.core.aa_noise import Noise
 from mjolnir.core.confirm import decide, screen
 from mjolnir.core.judge import judge
 from mjolnir.core.model import Status
+from mjolnir.core.rule_names import CONFIRMED, SEED
 from mjolnir.core.share import Share, wilson_share
 
 GAINS = (0.02, 0.03, 0.05)
@@ -93,7 +94,7 @@ class _Trial:
             row = self._row({n: math.exp(y) for n, y in zip(self._lengths, self._evaluation(gain), strict=True)})
             seed += judge(row, self._best, min_gain=self._min_gain).status is Status.KEEP
             confirmed += screen(row, self._best).status is None and self._is_confirmed(gain)
-        hits = {"confirmed": confirmed, "seed": seed}
+        hits = {CONFIRMED: confirmed, SEED: seed}
         return {rule: wilson_share(count * (trials // different), trials) for rule, count in hits.items()}
 
     def _is_confirmed(self, gain: float) -> bool:

@@ -17,6 +17,7 @@ from mjolnir.core.aa_bootstrap import RuleRates
 from mjolnir.core.aa_noise import LEAST_ROUNDS, Noise, Round, measure_noise
 from mjolnir.core.lengths import parse_length
 from mjolnir.core.per_length import positive_number
+from mjolnir.core.rule_names import KEEP_RULES
 from mjolnir.core.share import Share, read_share
 
 SCHEMA = "mjolnir.calibrate/1"
@@ -123,7 +124,7 @@ def read_fact(fact: Mapping[str, Any]) -> Calibration:
     """What `as_fact` wrote; unknown keys are left alone. Raises ValueError that says what is wrong."""
     rounds = tuple(_read_round(pairs) for pairs in _sequence(fact, "rounds"))
     device, rates = _mapping(fact, "device"), _mapping(fact, "rates")
-    if not {"seed", "confirmed"} <= rates.keys():
+    if not rates.keys() >= set(KEEP_RULES):
         raise ValueError("rates lacks a keep rule")
     pairs, min_gain = fact.get("worker_pairs"), fact.get("min_gain")
     if type(pairs) is not int or pairs < 1:

@@ -107,7 +107,6 @@ REFUSALS: Texts = {
         "The stored calibration is of another device or configuration: its noise figures do not hold here.",
         "mjolnir autoresearch calibrate",
     ),
-    "E_DETACHED": ("HEAD is on no branch.", "git switch autoresearch/TAG"),
     "E_NO_COMMITS": ("The repository has no commit yet.", "git add FILES && git commit"),
     "E_RUN": ("There is no run on this branch.", "mjolnir autoresearch init TAG, or git switch autoresearch/TAG"),
     "E_BASELINE": (
@@ -122,7 +121,6 @@ REFUSALS: Texts = {
         "git config --global --add safe.directory PATH, if you trust it",
     ),
     "E_FOLDER": ("A folder that is needed is missing, or not empty.", "name another folder"),
-    "E_BUSY": ("Another evaluation holds the device or the ledger.", "wait for it: mjolnir autoresearch status"),
 }
 
 FINDINGS: Texts = {

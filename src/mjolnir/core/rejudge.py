@@ -23,8 +23,8 @@ from mjolnir.core.rejudge_numbers import (
     recheck_relative,
     screening_numbers,
 )
+from mjolnir.core.rule_names import CONFIRMED, SEED
 
-SEED, CONFIRMED = "seed", "confirmed"
 _NO_NUMBERS = "E_NUMBERS"
 """The one integrity code that stands beside a rule of its own, bad_numbers."""
 _UNREADABLE = (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError)
@@ -137,7 +137,7 @@ def _verdict(
     if params.get("rule") == CONFIRMED and _is_measured(seed):
         yield from recheck_confirmation(row, params, numbers, best)
         return
-    if seed.status is Status.BASELINE and row.status is Status.BASELINE:
+    if seed.status is Status.BASELINE and not params.get("unsteady"):
         yield from _wants(row, Status.BASELINE, seed.rule)
         return
     if _is_bad(row, seed):

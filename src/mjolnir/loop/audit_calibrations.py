@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mjolnir.core.audit_finding import AuditFinding
-from mjolnir.core.calibration import Calibration, no_op_sentence, read_fact
+from mjolnir.core.calibration import Calibration, hash_fact, no_op_sentence, read_fact
 from mjolnir.core.model import Experiment, Status
 from mjolnir.errors import Refused
 from mjolnir.loop.newest_fact import CALIBRATIONS
@@ -64,23 +63,18 @@ def _named(row: Experiment) -> dict[str, Any] | None:
 
 
 def _find(facts: Facts, said: Mapping[str, Any]) -> Calibration | str:
-    """The calibration, or what is wrong with it. A row of before there were hashes names it by its id alone."""
+    """The calibration, or what is wrong with it."""
     shown = one_line(str(said.get("id")), 40)
     same = [fact for fact in facts if fact.get("id") == said.get("id")]
     if not same:
         return f"was judged with the calibration {shown}, which is not beside the ledger any more"
-    if "hash" in said:
-        same = [fact for fact in same if _hash_of(fact) == said["hash"]]
+    same = [fact for fact in same if hash_fact(fact) == said.get("hash")]
     if not same:
         return f"was judged with other contents of the calibration {shown}: it was edited since"
     try:
         return read_fact(same[0])
     except _UNREADABLE as e:
         return f"was judged with the calibration {shown}, which cannot be read: {one_line(str(e), 120)}"
-
-
-def _hash_of(fact: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(fact, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _faults(row: Experiment, said: Mapping[str, Any], found: Calibration) -> Iterator[str]:

@@ -11,19 +11,20 @@ from mjolnir.core.calibration import Calibration, as_fact, read_fact, require_ru
 from mjolnir.core.model import Crashed, Tampered
 from mjolnir.errors import EnvironmentFault, Refused, UsageFault
 from mjolnir.loop.aa_race import STAGE, AaTerms, Blame, Raced, conclude, race_itself
+from mjolnir.loop.device import hold_device
 from mjolnir.loop.guard import require_frozen, require_no_replacements, require_sound_ledger
 from mjolnir.loop.interrupt import Interruption
 from mjolnir.loop.judgement import describe_failure
+from mjolnir.loop.ledger_kernel import kernel_of_row
 from mjolnir.loop.leftover import report_leftover
+from mjolnir.loop.newest_fact import CALIBRATIONS
 from mjolnir.loop.run_lookup import OpenRun, open_run
 from mjolnir.loop.stage_log import in_flight
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.store.beside import append_fact, read_facts
-from mjolnir.store.device_lock import device_lock
 from mjolnir.store.foreign_text import one_line
 from mjolnir.targets.protocol import KernelSource, Target, load_target
 
-FACTS = "calibrations"
 USUAL_RUNS = 12
 SHORT_RUNS = 4
 """What `init` takes: enough to see a device that is not fit, about a minute on a CPU."""
@@ -56,7 +57,7 @@ def calibrate_run(cwd: Path, runs: int, around: Surroundings, interruption: Inte
     report_leftover(run.git.root, around)
     target = load_target(run.state.target, run.config)
     target.preflight()
-    with device_lock(target.name, lambda pid: around.notice(_queue_text(target.name, pid))):
+    with hold_device(target.name, around):
         raced = _race(_open(cwd, around), target, runs, around)
     calibration = conclude(raced, around)
     interruption.close()
@@ -66,7 +67,7 @@ def calibrate_run(cwd: Path, runs: int, around: Surroundings, interruption: Inte
 
 def keep_calibration(common_dir: Path, tag: str, calibration: Calibration) -> None:
     """Write it behind the run's other calibrations. Raises Refused as store.beside.append_fact."""
-    append_fact(common_dir, tag, FACTS, as_fact(calibration))
+    append_fact(common_dir, tag, CALIBRATIONS, as_fact(calibration))
 
 
 def newest_calibration(
@@ -76,7 +77,7 @@ def newest_calibration(
 
     Raises Refused E_LEDGER (its file cannot be read) and E_CALIBRATION (what stands there is no calibration).
     """
-    facts = read_facts(common_dir, tag, FACTS, notice)
+    facts = read_facts(common_dir, tag, CALIBRATIONS, notice)
     if not facts:
         return None
     try:
@@ -128,17 +129,14 @@ def _open(cwd: Path, around: Surroundings) -> OpenRun:
     return run
 
 
-def _queue_text(device: str, pid: int | None) -> str:
-    holder = f"process {pid}" if pid is not None else "another process"
-    return f"{holder} is measuring on {device}: waiting for it (Ctrl-C gives up)"
-
-
 def _race(run: OpenRun, target: Target, runs: int, around: Surroundings) -> Raced:
     champion = run.champion(run.ledger.glances())
-    commit = (champion.commit_full or champion.commit) if champion is not None else None
-    origin = run.git.resolve(commit or run.state.base_commit) or commit or run.state.base_commit
-    named = f"the champion #{champion.id}" if champion is not None else "the starting kernel"
-    blob = run.git.read_blob(origin, run.state.kernel)
+    if champion is not None:
+        named, kernel = f"the champion #{champion.id}", kernel_of_row(run, champion, "the champion")
+    else:
+        named, base = "the starting kernel", run.state.base_commit
+        blob = run.git.read_blob(base, run.state.kernel)
+        kernel = KernelSource(blob=blob.data, name=run.state.kernel, origin=base)
     terms = AaTerms(
         runs=runs,
         target=run.state.target,
@@ -149,9 +147,8 @@ def _race(run: OpenRun, target: Target, runs: int, around: Surroundings) -> Race
         harness_hash=run.state.harness_hash,
         config_hash=run.state.config_hash,
     )
-    kernel = KernelSource(blob=blob.data, name=run.state.kernel, origin=origin)
     name = f"{run.state.tag}-{around.now():%Y%m%dT%H%M%S}-{STAGE}"
-    with in_flight(run.git.root, name=name, commit=origin, hypothesis=TEXT, around=around) as (_, observe):
+    with in_flight(run.git.root, name=name, commit=kernel.origin, hypothesis=TEXT, around=around) as (_, observe):
         return race_itself(target, kernel, terms, replace(around, observe=observe), blame_champion(named))
 
 

@@ -121,8 +121,9 @@ class _Job:
         if report is not None:
             times, level = report.times_us, self.found.candidate_us()
             pairs = {n: (times[REFERENCE].get(n), times[CANDIDATE].get(n)) for n in level}
-            if decide([pairs]).status is Status.INVALID:
-                self.found.decision = decide([pairs])
+            readable = decide([pairs])
+            if readable.status is Status.INVALID:
+                self.found.decision = readable
                 return
             self.found.reference_us = {n: level[n] * times[REFERENCE][n] / times[CANDIDATE][n] for n in level}
 

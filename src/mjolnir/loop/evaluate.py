@@ -7,9 +7,11 @@ from pathlib import Path
 
 from mjolnir.core.calibration import Calibration, as_fact
 from mjolnir.core.model import Experiment, Status
+from mjolnir.core.rule_names import CONFIRMED
 from mjolnir.errors import MjolnirError, Refused
 from mjolnir.loop.advice import Next, advise
 from mjolnir.loop.calibrate import newest_calibration, require_fitting
+from mjolnir.loop.device import hold_device
 from mjolnir.loop.experiment import Experimenter
 from mjolnir.loop.guard import Candidate, guard
 from mjolnir.loop.interrupt import Interruption
@@ -19,9 +21,8 @@ from mjolnir.loop.plateau import tell_plateau
 from mjolnir.loop.rule_params import usual_iters
 from mjolnir.loop.run_lookup import OpenRun, open_run
 from mjolnir.loop.surroundings import Surroundings
-from mjolnir.loop.terms import CONFIRMED, Terms, Wishes, settle_terms
+from mjolnir.loop.terms import Terms, Wishes, settle_terms
 from mjolnir.loop.words import Words
-from mjolnir.store.device_lock import device_lock
 from mjolnir.store.foreign_text import one_line
 from mjolnir.targets.protocol import Target, load_target
 
@@ -65,7 +66,7 @@ def evaluate(cwd: Path, request: Request, around: Surroundings, interruption: In
     target = load_target(run.state.target, run.config)
     target.preflight()
     start_s = around.elapsed_s()
-    with device_lock(target.name, lambda pid: around.notice(_queue_text(target.name, pid))):
+    with hold_device(target.name, around):
         queue_s = around.elapsed_s() - start_s
         # Another evaluation may have changed the ledger meanwhile, and a person the repository.
         run = open_run(cwd, around.notice)
@@ -85,11 +86,6 @@ def evaluate(cwd: Path, request: Request, around: Surroundings, interruption: In
         row, log = experimenter.run_it(start_s=start_s, queue_s=queue_s)
         plateau = _plateau(run, experimenter.calibration, around)
         return replace(_conclude(run, candidate, request, around, row, log), plateau=plateau)
-
-
-def _queue_text(device: str, pid: int | None) -> str:
-    holder = f"process {pid}" if pid is not None else "another process"
-    return f"{holder} is measuring on {device}: waiting for it (Ctrl-C gives up)"
 
 
 def _settle(run: OpenRun, candidate: Candidate, wishes: Wishes) -> Terms:

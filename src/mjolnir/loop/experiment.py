@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 from mjolnir.core.calibration import Calibration, as_fact, hash_fact, no_op_sentence
 from mjolnir.core.confirm import SE_FLOOR
 from mjolnir.core.model import Crashed, Experiment, Measured, Outcome
-from mjolnir.errors import Refused
+from mjolnir.core.rule_names import CONFIRMED
 from mjolnir.loop.budget import MAX_MEASUREMENTS
 from mjolnir.loop.confirmation import Confirmation, Plan, run_confirmation
 from mjolnir.loop.confirmed_row import confirm_document, confirmation_keys, confirmed
 from mjolnir.loop.guard import Candidate
 from mjolnir.loop.interrupt import Interruption
 from mjolnir.loop.judgement import Judged, judge_outcome
+from mjolnir.loop.ledger_kernel import kernel_of_row
 from mjolnir.loop.measure import Visit, save_documents, save_part, visit_target
 from mjolnir.loop.record import Findings, append_and_pin, make_row, pin_row
 from mjolnir.loop.rule_params import confirm_params
 from mjolnir.loop.run_lookup import OpenRun
 from mjolnir.loop.stage_log import StageLog, in_flight
 from mjolnir.loop.surroundings import Surroundings
-from mjolnir.loop.terms import CONFIRMED, Terms
+from mjolnir.loop.terms import Terms
 from mjolnir.loop.words import Words
 from mjolnir.store.beside import append_fact, read_facts
 from mjolnir.targets.protocol import CheckRequest, KernelSource, Observe, SweepRequest, Target
@@ -115,7 +116,7 @@ class Experimenter:
     def _confirm(self, observe: Observe, looks: int) -> Confirmation:
         champion = self._champion()
         plan = Plan(
-            champion=self._champion_kernel(champion),
+            champion=kernel_of_row(self.run, champion, "the champion"),
             candidate=self._kernel(),
             terms=self.terms,
             attempt=self._attempt(looks),
@@ -129,18 +130,6 @@ class Experimenter:
     def _champion(self) -> Experiment:
         assert self.candidate.champion is not None, "without a champion nothing is screened"
         return self.candidate.champion
-
-    def _champion_kernel(self, champion: Experiment) -> KernelSource:
-        """The champion's text out of its commit. Raises Refused E_LEDGER when it is not what its row says."""
-        commit = self.candidate.since
-        blob = self.run.git.read_blob(commit, self.run.state.kernel)
-        if champion.kernel_blob not in (None, blob.sha):
-            raise Refused(
-                "E_LEDGER",
-                f"the kernel at the champion's commit {commit[:12]} is not the one that its row #{champion.id} names",
-                "mjolnir autoresearch audit",
-            )
-        return KernelSource(blob=blob.data, name=self.run.state.kernel, origin=commit)
 
     def _se_floor(self) -> float:
         return self.calibration.se_floor if self.calibration is not None else SE_FLOOR

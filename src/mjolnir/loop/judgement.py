@@ -24,8 +24,9 @@ from mjolnir.core.model import (
     Tampered,
     Verdict,
 )
+from mjolnir.core.rule_names import CONFIRMED
 from mjolnir.core.stats import geomean
-from mjolnir.loop.terms import CONFIRMED, Terms
+from mjolnir.loop.terms import Terms
 
 MAX_DETAIL_CHARS = 2000
 """Of a kernel's own words in a reason; the log has the rest."""

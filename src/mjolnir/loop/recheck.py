@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mjolnir.core.model import Experiment
 from mjolnir.core.progress import baseline
 from mjolnir.errors import Refused, UsageFault
+from mjolnir.loop.device import hold_device
 from mjolnir.loop.guard import require_no_replacements, require_sound_ledger
 from mjolnir.loop.interrupt import Interruption
 from mjolnir.loop.kept_rows import read_kept
+from mjolnir.loop.ledger_kernel import kernel_of_row
 from mjolnir.loop.leftover import report_leftover
 from mjolnir.loop.newest_fact import RECHECKS
 from mjolnir.loop.recheck_answer import Rows, make_answer, make_document
@@ -23,12 +24,10 @@ from mjolnir.loop.run_lookup import OpenRun, open_run
 from mjolnir.loop.stage_log import in_flight
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.store.beside import append_fact
-from mjolnir.store.device_lock import device_lock
 from mjolnir.store.fingerprint import harness_hash
-from mjolnir.store.foreign_text import one_line
 from mjolnir.store.ledger_files import live_ledger
 from mjolnir.store.runs import write_document
-from mjolnir.targets.protocol import Entrant, KernelSource, Target, load_target
+from mjolnir.targets.protocol import Entrant, Target, load_target
 
 ROUNDS = 6
 LEAST_ROUNDS, MOST_ROUNDS = 2, 100
@@ -58,15 +57,10 @@ def recheck(cwd: Path, rounds: int, around: Surroundings, interruption: Interrup
     _read_job(run)
     target = load_target(run.state.target, run.config)
     target.preflight()
-    with device_lock(target.name, lambda pid: around.notice(_queue_text(target.name, pid))):
+    with hold_device(target.name, around):
         # Another evaluation may have changed the ledger meanwhile, and a person the repository.
         job = _read_job(open_run(cwd, around.notice))
         return _measure_and_record(job, target, rounds, around, interruption)
-
-
-def _queue_text(device: str, pid: int | None) -> str:
-    holder = f"process {pid}" if pid is not None else "another process"
-    return f"{holder} is measuring on {device}: waiting for it (Ctrl-C gives up)"
 
 
 def _measure_and_record(
@@ -115,27 +109,6 @@ def _read_job(run: OpenRun) -> Job:
     rows = Rows(kept=tuple(kept), baseline=first, champion=kept[-1])
     entrants = [Entrant(role=REFERENCE)]
     if rows.champion is not first:
-        entrants.append(Entrant(role=BASELINE, kernel=_kernel_of(run, first, "the baseline")))
-    entrants.append(Entrant(role=CHAMPION, kernel=_kernel_of(run, rows.champion, "the champion")))
+        entrants.append(Entrant(role=BASELINE, kernel=kernel_of_row(run, first, "the baseline")))
+    entrants.append(Entrant(role=CHAMPION, kernel=kernel_of_row(run, rows.champion, "the champion")))
     return Job(run=run, rows=rows, entrants=tuple(entrants))
-
-
-def _kernel_of(run: OpenRun, row: Experiment, name: str) -> KernelSource:
-    """The kernel's bytes at the row's commit. Raises Refused E_LINEAGE, E_LEDGER, E_NOT_REGULAR, E_OBJECTS."""
-    wanted = row.commit_full or row.commit or ""
-    commit = run.git.resolve(wanted)
-    if commit is None:
-        raise Refused(
-            "E_LINEAGE",
-            f"the commit {one_line(wanted or '?', 40)} of {name} #{row.id} is gone from the repository",
-            "bring it back (git fsck --lost-found, or git fetch from a copy), then run this again",
-        )
-    blob = run.git.read_blob(commit, run.state.kernel)
-    if blob.sha != row.kernel_blob:
-        raise Refused(
-            "E_LEDGER",
-            f"{run.state.kernel} at {commit[:12]} is {blob.sha[:12]}, but the row of {name} #{row.id} measured "
-            f"{one_line(row.kernel_blob or 'nothing', 12)}",
-            f"mjolnir autoresearch show {row.id}; bring ledger or commit back from a copy",
-        )
-    return KernelSource(blob=blob.data, name=run.state.kernel, origin=commit)

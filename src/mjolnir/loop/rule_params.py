@@ -8,8 +8,9 @@ from typing import Any
 
 from mjolnir.core.confirm import MAX_SET_ASIDE, PASS_GAIN, REFERENCE_JUMP
 from mjolnir.core.model import Experiment
+from mjolnir.core.rule_names import CONFIRMED
 from mjolnir.loop.judgement import Judged, policy_of
-from mjolnir.loop.terms import CONFIRMED, Terms
+from mjolnir.loop.terms import Terms
 
 
 def rule_params(

@@ -10,6 +10,7 @@ from mjolnir.core.model import Crashed, Experiment, Measured, Outcome, Status
 from mjolnir.errors import EnvironmentFault, FindingsError
 from mjolnir.loop.aa_race import AaTerms, Raced, conclude, race_itself, sigma_words
 from mjolnir.loop.calibrate import SHORT_RUNS
+from mjolnir.loop.device import hold_device
 from mjolnir.loop.guard import require_imports
 from mjolnir.loop.interrupt import Interruption
 from mjolnir.loop.judgement import Judged, describe_failure, judge_outcome
@@ -20,7 +21,6 @@ from mjolnir.loop.stage_log import in_flight
 from mjolnir.loop.start_checks import Plan, StartRequest, plan_run, require_unchanged
 from mjolnir.loop.start_write import BASELINE_TEXT, Baseline, baseline_terms, write_run
 from mjolnir.loop.surroundings import Surroundings
-from mjolnir.store.device_lock import device_lock
 from mjolnir.store.fingerprint import harness_hash
 from mjolnir.store.run_state import RunState
 from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest
@@ -67,12 +67,7 @@ def start_run(cwd: Path, request: StartRequest, around: Surroundings, interrupti
 def _measure(plan: Plan, around: Surroundings) -> tuple[Baseline, Raced | None]:
     """The baseline, and the races of the starting kernel against itself where the run is calibrated."""
     start_s = around.elapsed_s()
-
-    def tell_of_queue(pid: int | None) -> None:
-        holder = f"process {pid}" if pid is not None else "another process"
-        around.notice(f"{holder} is measuring on {plan.target}: waiting for it (Ctrl-C gives up)")
-
-    with device_lock(plan.device.name, tell_of_queue):
+    with hold_device(plan.device.name, around):
         queue_s = around.elapsed_s() - start_s
         name = f"{plan.tag}-{around.now():%Y%m%dT%H%M%S}-baseline"
         flight = in_flight(plan.git.root, name=name, commit=plan.base_commit, hypothesis=BASELINE_TEXT, around=around)

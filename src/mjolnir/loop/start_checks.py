@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mjolnir.config import CONFIG_NAME, Config, TargetSection, read_config
+from mjolnir.core.rule_names import CONFIRMED, KEEP_RULES
 from mjolnir.errors import ConfigFault, Refused, UsageFault
 from mjolnir.loop.guard import config_at, require_no_replacements
-from mjolnir.loop.terms import CONFIRMED, SEED
 from mjolnir.store.foreign_text import one_line
 from mjolnir.store.git import Git
 from mjolnir.store.git_command import call_git
@@ -20,7 +20,6 @@ from mjolnir.store.tag import branch_of, require_tag
 from mjolnir.targets.protocol import Target, load_target, resolve_target_name
 
 MAX_NAMED_BRANCHES = 8
-RULES = (CONFIRMED, SEED)
 SANDBOXES = ("process",)
 
 
@@ -176,7 +175,7 @@ def _config_of(git: Git, base: str, base_commit: str) -> Config:
 
 def _require_options(request: StartRequest) -> None:
     """Raises UsageFault for a rule or a sandbox that there is not."""
-    for option, value, known in (("--rule", request.rule, RULES), ("--sandbox", request.sandbox, SANDBOXES)):
+    for option, value, known in (("--rule", request.rule, KEEP_RULES), ("--sandbox", request.sandbox, SANDBOXES)):
         if value is not None and value not in known:
             raise UsageFault(f"{option} {value!r} is not known here", f"{option} {' or '.join(known)}")
 

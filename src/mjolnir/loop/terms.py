@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from mjolnir.config import Config
 from mjolnir.core.lengths import join_labels, parse_lengths
+from mjolnir.core.rule_names import SEED
 from mjolnir.errors import Refused, UsageFault
 from mjolnir.targets.protocol import resolve_target_name
 
-SEED, CONFIRMED = "seed", "confirmed"
-"""The keep rules: judge alone, or a screen and a confirmation (docs/keep-rule.md)."""
 MAX_ITERS = 1_000_000
 """Calls of one batch. More is a slip of the keyboard."""
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from mjolnir.core.per_length import positive_number
+from mjolnir.core.rule_names import CONFIRMED
 from mjolnir.render.number import times_text, when_text
 from mjolnir.render.text import one_line
 
 
-def calibration_line(fact: Mapping[str, Any], *, rule: str = "confirmed") -> str:
+def calibration_line(fact: Mapping[str, Any], *, rule: str = CONFIRMED) -> str:
     """What `calibrate` found: scatter by L, the least standard error, how often a no-op passes the keep rule `rule`."""
     floor = positive_number(fact.get("se_floor"))
     parts = [

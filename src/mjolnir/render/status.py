@@ -12,6 +12,7 @@ from rich.text import Text
 from mjolnir.core.lengths import join_labels
 from mjolnir.core.model import Experiment, Status
 from mjolnir.core.per_length import positive_number
+from mjolnir.core.rule_names import CONFIRMED
 from mjolnir.render.fact_line import calibration_line, recheck_line
 from mjolnir.render.number import DASH, gain_text, row_relative, score_text
 from mjolnir.render.style import STATUS_STYLES
@@ -99,7 +100,7 @@ def status_block(view: StatusView) -> Text:
     else:
         lines.append(_line("experiments", "none yet"))
     if view.calibration is not None:
-        rule = view.task.rule if view.task is not None else "confirmed"
+        rule = view.task.rule if view.task is not None else CONFIRMED
         lines.append(_line("calibration", calibration_line(view.calibration, rule=rule)))
     lines.append(_chain(view))
     lines += _running(view.running)
