@@ -78,3 +78,12 @@ def test_a_changed_pyproject_is_installed_again(checkout, tmp_path):
     path = make_path(tmp_path / "bin", "sh", "dirname", "cksum", "cat", "rm")
     answer = run(checkout, "sh", "scripts/install.sh", "cpu", PATH=path)
     assert "installing mjolnir with its [cpu] packages" in answer.stdout
+
+
+def test_no_script_that_minds_broken_pipes_reads_only_part_of_one():
+    """`tool | head -n 1` under pipefail ends with 141 when head leaves before the tool has written its last line."""
+    scripts = [ROOT / ".ci/run", *sorted((ROOT / "scripts").glob("*.sh"))]
+    early = re.compile(r"\|\s*(?:head\b|grep\s+-\w*q|sed\s+\S*q\b|read\b)")
+    for script in scripts:
+        text = script.read_text()
+        assert "pipefail" not in text or not early.search(text), script
