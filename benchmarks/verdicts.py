@@ -11,7 +11,8 @@ gains   the starting kernel does work that it does not need, and each change rem
         1/1.1 of its time: four runs of five. At least 18 of 20 must be kept. A change that is missed is not tried
         again: the next one has the same champion, is worth the same, and counts as the next.
 
-An evaluation that is noisy decides nothing and is measured again, once. Writes verdicts/<run>.jsonl, a ledger each, and
+A keep may cost at most 3.5 times what it would have cost as a discard (the median over the keeps of a part). An
+evaluation that is noisy decides nothing and is measured again, once. Writes verdicts/<run>.jsonl, a ledger each, and
 verdicts/<part>.json with the commit and the figures, all read from the ledgers. Give it a quiet machine.
 """
 
@@ -31,6 +32,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from checkout import HERE, OUR_COMMAND, Place
@@ -43,6 +45,8 @@ SCHEMA = "mjolnir.verdicts/1"
 TAG = "bench"
 LEDGER = "research/ledger.jsonl"
 GAIN = 1.1
+MOST_KEEP_OVER_DISCARD = 3.5
+"""A keep's time over its own without the confirmation, which is what it would have cost as a discard: the median."""
 FOLDER = HERE / "verdicts"
 
 
@@ -171,7 +175,7 @@ def figures(part: Part, runs: Sequence[Run]) -> dict[str, Any]:
         status: [row["seconds"]["total"] for row in rows if row["status"] == status]
         for status in ("discard", "keep", "noisy")
     }
-    keeps = [row["seconds"] for row in rows if row["status"] == "keep"]
+    costs = [s["total"] / (s["total"] - s["confirm"]) for s in (r["seconds"] for r in rows if r["status"] == "keep")]
     noise = [run.ask("status").get("calibration") or {} for run in runs]
     audits = [run.ask("audit") for run in runs]
     return {
@@ -179,12 +183,13 @@ def figures(part: Part, runs: Sequence[Run]) -> dict[str, Any]:
         "evaluated": len(ideas),
         "kept": kept,
         "bound": part.bound,
-        "is_good": part.is_good(kept, len(ideas)),
+        "is_good": part.is_good(kept, len(ideas)) and (not costs or median(costs) <= MOST_KEEP_OVER_DISCARD),
         "rules": dict(Counter(of_one[-1]["rule"] for of_one in ideas)),
         "noisy_at_first": sum(len(of_one) > 1 for of_one in ideas),
         "kept_by_the_seed_rule_alone": sum((row.get("judge") or {}).get("status") == "keep" for row in rows),
         "seconds": totals,
-        "keep_over_discard": [round(s["total"] / (s["total"] - s["confirm"]), 3) for s in keeps],
+        "keep_over_discard": [round(cost, 3) for cost in costs],
+        "keep_over_discard_bound": MOST_KEEP_OVER_DISCARD,
         "calibrations": [
             {k: of_run.get(k) for k in ("runs", "sigma", "sd_m", "se_floor", "rates")} for of_run in noise
         ],

@@ -38,7 +38,7 @@ def test_a_discarded_program_is_measured_once_more_on_request_and_never_a_third_
     second = lab.evaluate("again", "--again")
     assert (second.code, second.json["attempt"], second.json["status"]) == (0, 2, "discard")
     assert refused(lab, "E_BUDGET", "--again")["first"]["id"] == 2
-    refused(lab, "E_SAME_PROGRAM")
+    assert refused(lab, "E_BUDGET")["first"]["id"] == 2
 
 
 def test_a_second_measurement_may_be_kept_but_not_measured_a_third_time(lab):

@@ -33,6 +33,26 @@ SAME = {
         "def decode(q): return _f(1, n=2)\ndef _f(m, n): return n",
         "def decode(q): return _g(1, k=2)\ndef _g(a, k): return k",
     ),
+    "a local that a keyword is called like": (
+        "def f(q):\n axis = 1\n return q.sum(axis=axis)",
+        "def f(q):\n side = 1\n return q.sum(axis=side)",
+    ),
+    "a local that a string is spelled like": (
+        "def f():\n n = 1\n mode = 'n'\n return n, mode",
+        "def f():\n m = 1\n mode = 'n'\n return m, mode",
+    ),
+    "a parameter that a keyword for somebody else is called like": (
+        "def decode(q): return _f(q, 1)\ndef _f(q, axis): return q.sum(axis=axis)",
+        "def decode(q): return _f(q, 1)\ndef _f(q, side): return q.sum(axis=side)",
+    ),
+    "a parameter of a kernel with a grid": (
+        "@triton.jit\ndef k(x, N): pass\ndef decode(q): k[2](q, N=3, num_warps=4)",
+        "@triton.jit\ndef k(x, M): pass\ndef decode(q): k[2](q, M=3, num_warps=4)",
+    ),
+    "a parameter, when ** goes to another function": (
+        "def decode(q): return f(1), g(**o)\ndef f(a): return a\ndef g(**o): return o",
+        "def decode(q): return f(1), g(**o)\ndef f(b): return b\ndef g(**o): return o",
+    ),
     "a match": (
         "match x:\n case [a, *b, {'k': c, **d}] as e: f(a, b, c, d, e)",
         "match x:\n case [q, *r, {'k': s, **t}] as u: f(q, r, s, t, u)",
@@ -92,6 +112,22 @@ DIFFERENT = {
     "a name that stands in a string": (
         "@njit(locals={'acc': f4})\ndef f():\n acc = 0\n b = acc",
         "@njit(locals={'acc': f4})\ndef f():\n b = 0\n acc = b",
+    ),
+    "a name that stands in a keyword": (
+        "def f():\n acc = 0\n b = acc\n@njit(locals=dict(acc=f4))\ndef g(): pass",
+        "def f():\n b = 0\n acc = b\n@njit(locals=dict(acc=f4))\ndef g(): pass",
+    ),
+    "a name that the compiler's second argument may hold": (
+        "def f():\n acc = 0\n return acc\nnjit(f4(), {'acc': f4})",
+        "def f():\n b = 0\n return b\nnjit(f4(), {'acc': f4})",
+    ),
+    "a variable that leaves compiled code": (
+        "@njit\ndef f():\n with objmode(y='f4'):\n  y = 1\n return y",
+        "@njit\ndef f():\n with objmode(y='f4'):\n  z = 1\n return z",
+    ),
+    "a lambda's parameter called with a keyword": (
+        "def decode(q): return h(a=1, b=2)\nh = lambda a, b: a",
+        "def decode(q): return h(a=1, b=2)\nh = lambda b, a: b",
     ),
     "names that the program looks up": ("def f():\n a = 1\n return locals()", "def f():\n b = 1\n return locals()"),
     "a docstring that is read": ("def f():\n 'a'\nx = f.__doc__", "def f():\n 'b'\nx = f.__doc__"),

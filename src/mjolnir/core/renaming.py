@@ -36,6 +36,8 @@ _PLAIN_DECORATORS = frozenset(
     {"njit", "jit", "vectorize", "guvectorize", "cache", "lru_cache", "autotune", "heuristics"}
 )
 """They look at a function's code, not at its parameters' names (but in strings and keywords, which are kept)."""
+_COMPILERS = frozenset({"njit", "jit", "cfunc"})
+"""numba's, whose second argument may name variables."""
 
 
 class Renaming:
@@ -47,7 +49,11 @@ class Renaming:
         self.dropped: set[ast.AST] = set()
         """Statements at module level that bind a literal to a name nobody reads."""
         self._scopes = scopes
-        self._kept: set[str] = set()
+        self._strings: set[str] = set()
+        self._keywords: set[str] = set()
+        """Names that a call of an unknown function gives as a keyword."""
+        self._spells_locals = False
+        """True when a compiler is told of variables by their names: `njit(locals={"acc": ...})`, `objmode(acc=...)`."""
         self._loaded: set[str] = set()
         self._fixed_functions: set[Scope] = set()
         self._opaque_functions: set[Scope] = set()
@@ -64,25 +70,29 @@ class Renaming:
 
     def may_rename(self, name: str, owner: Scope) -> bool:
         """True when no behaviour depends on how `owner` calls its name `name`."""
-        if self.is_reflective or name in self._kept or owner.kind == "class":
+        if self.is_reflective or owner.kind == "class":
             return False
-        if owner.kind == "module":
-            # A class body and a deleted name fall back on globals and on builtins of the same name.
-            is_special = name == ENTRY or name.startswith("__") or hasattr(builtins, name)
-            return not is_special and name not in self._class_names
-        return name not in owner.parameters or not (self._fixes_all_parameters or owner in self._fixed_functions)
+        if name in owner.parameters:
+            is_named = name in self._strings or (isinstance(owner.node, ast.Lambda) and name in self._keywords)
+            return not (is_named or self._fixes_all_parameters or owner in self._fixed_functions)
+        if owner.kind != "module":
+            return not (self._spells_locals and name in self._strings | self._keywords)
+        # A class body and a deleted name fall back on globals and on builtins of the same name.
+        is_special = name == ENTRY or name.startswith("__") or hasattr(builtins, name)
+        return not is_special and name not in self._class_names | self._strings
 
     def _look_at(self, node: ast.AST, scope: Scope) -> None:
         match node:
             case ast.Call():
                 self._look_at_call(node, scope)
             case ast.ClassDef(keywords=keywords):
-                self._kept.update(k.arg for k in keywords if k.arg)
+                self._keywords.update(k.arg for k in keywords if k.arg)
             case ast.Name(id=name):
                 self._look_at_name(node, name, scope)
             case ast.Attribute(attr=name):
                 self.is_reflective |= name in _REVEALING or name.startswith(_FRAME_PREFIXES) or _is_telling(name)
                 self.is_reflective |= name == "__name__"
+                self._spells_locals |= name == "objmode"
             case ast.Import(names=names):
                 self.is_reflective |= any(a.name.partition(".")[0] not in _KNOWN_MODULES for a in names)
             case ast.ImportFrom(module=module, names=names):
@@ -97,6 +107,7 @@ class Renaming:
         owner = self._scopes.resolve(name, self._scopes.scope_of_binding(node, scope))
         if owner is self._scopes.module and isinstance(getattr(node, "ctx", None), ast.Load):
             self._loaded.add(name)
+        self._spells_locals |= name == "objmode"
         is_reader = name in _READS_NAMES or (name in _TAKES_A_NAME and node not in self._harmless)
         self.is_reflective |= _is_telling(name) or (owner is None and is_reader)
         if node not in self._called and (function := self._function(name, owner)) is not None:
@@ -110,20 +121,30 @@ class Renaming:
             case ast.Call(func=ast.Name(id=name) as func, args=[_, ast.Constant(value=str(text)), *_]):
                 if name in _TAKES_A_NAME and not text.startswith(("__", *_FRAME_PREFIXES)) and text not in _REVEALING:
                     self._harmless.add(func)
+        has_unseen = len(call.args) > 1 or any(isinstance(a, ast.Starred) for a in call.args)
+        self._spells_locals |= has_unseen and _last_name(call.func) in _COMPILERS
         callee = self._callee(call, scope)
         for keyword in call.keywords:
+            self._spells_locals |= keyword.arg == "locals"
             if keyword.arg is None:
-                self._fixes_all_parameters = True
+                self._fix_parameters(callee)
             elif callee is not None and _takes_keyword(callee, keyword.arg):
                 self.parameter_scope[keyword] = callee
             else:
-                self._kept.add(keyword.arg)
+                self._keywords.add(keyword.arg)
+
+    def _fix_parameters(self, callee: Scope | None) -> None:
+        """A call with `**options`: any keyword, to this function or to one that we do not know."""
+        self._spells_locals = True
+        if callee is None:
+            self._fixes_all_parameters = True
+        else:
+            self._fixed_functions.add(callee)
 
     def _callee(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The scope of the function that is called, where the name is bound once, by a def."""
-        if not isinstance(call.func, ast.Name):
-            return None
-        return self._function(call.func.id, self._scopes.resolve(call.func.id, scope))
+        func = call.func.value if isinstance(call.func, ast.Subscript) else call.func
+        return self._function(func.id, self._scopes.resolve(func.id, scope)) if isinstance(func, ast.Name) else None
 
     def _function(self, name: str, owner: Scope | None) -> Scope | None:
         nodes = owner.bound.get(name, []) if owner else []
@@ -163,7 +184,7 @@ class Renaming:
             if node in self.dropped or is_bare_constant(node):
                 continue
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                self._kept.add(node.value)
+                self._strings.add(node.value)
             stack.extend(ast.iter_child_nodes(node))
 
 

@@ -42,10 +42,9 @@ def count_attempt(
     extra = {"first": describe_first(row)} if row is not None else {}
     score = f", score {row.score:.4f}" if row is not None and row.score is not None else ""
     what = f"experiment #{first.id} measured it: {first.status.value} ({first.rule}){score}"
-    if again and len(decisive) >= MAX_MEASUREMENTS:
+    if len(decisive) >= MAX_MEASUREMENTS:
         raise Refused("E_BUDGET", f"this program was measured {len(decisive)} times; {what}", _CHANGE, extra=extra)
-    can_repeat = len(decisive) < MAX_MEASUREMENTS and is_repeatable(first)
-    hint = f"{_CHANGE}; or {_AGAIN}" if can_repeat else _CHANGE
+    hint = f"{_CHANGE}; or {_AGAIN}" if is_repeatable(first) else _CHANGE
     raise Refused("E_SAME_PROGRAM", f"the same program as before; {what}", hint, extra=extra)
 
 
