@@ -56,6 +56,33 @@ ANSWERS: Mapping[str, Answer] = {
         notes="""The run document (`docs/harness.md`). `outcome` is passed, noisy, crash or an integrity code. With
 `--dry-run` the document says what would be timed: `dry_run` is true and nothing is measured.""",
     ),
+    "mjolnir verify static": Answer(
+        codes={
+            1: "the kernel does not compile, exceeds a limit of the device, or its host code fails; `failure` says how",
+            2: "torch or triton is not installed, or the assembler does not know the architecture",
+        },
+        json="""
+        {"schema": "mjolnir.static/1", "arch": "text", "device": "text", "compiles": "true or false",
+         "toolchain": {"triton": "text", "torch": "text", "ptxas": "text"},
+         "launches": [{"kernel": "text", "q_dtype": "text", "lengths": ["integers"], "grid": ["three integers"],
+                       "constexprs": {"...": "text"}, "warps": "integer", "stages": "integer", "registers": "integer",
+                       "spills": "integer", "spill_bytes": "integer", "stack_bytes": "integer",
+                       "shared_bytes": "integer", "tmem_columns": "integer", "ctas_per_sm": "integer",
+                       "limiter": "registers, shared, threads, blocks or tensor memory",
+                       "ctas_per_sm_queried": "integer or null", "instructions": "integer",
+                       "loop_instructions": "integer or null", "rows_per_iteration": "number or null",
+                       "instructions_per_kv_row": "number or null", "mix": {"...": "integer"},
+                       "mma": {"...": "integer"}, "bytes_ratio": "number or null", "bytes_ratio_per_L": {"L": "number"},
+                       "partial_bytes": "integer", "sass_hash": "text"}],
+         "code_hash": "text", "floor_us": {"L": "number"}, "notes": ["texts"],
+         "against": {"commit": "text", "is_same_program": "true or false",
+                     "launches": [{"...": "before and after of a launch"}]}}
+        """,
+        notes="""A row of `launches` is a distinct launch: one kernel, grid and machine code at `lengths`. `spills`:
+loads and stores of local memory. `instructions_per_kv_row`: warp-instructions of the main loop per K and V row of one
+head. `bytes_ratio`: bytes of K and V loaded per byte of KV, at the worst L. `floor_us` is a bound, not a
+prediction. `against` is null without `--against`. On exit 1 `failure` holds kind, detail and log.""",
+    ),
     "mjolnir verify list": Answer(
         json="""
         {"schema": "mjolnir.verify-list/1", "documents": [{"stage": "text", "run_id": "text", "path": "text"}]}

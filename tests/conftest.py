@@ -27,7 +27,7 @@ def _font_cache(tmp_path_factory):
 def _own_environment(tmp_path_factory, monkeypatch, _font_cache):
     """No test reads or writes the user's git configuration or state folder."""
     home = tmp_path_factory.mktemp("home")
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "XDG_CONFIG_HOME"):
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MPLCONFIGDIR", str(_font_cache))

@@ -20,7 +20,7 @@ from mjolnir.errors import EnvironmentFault, ExitCode, Interrupted, MjolnirError
 
 _LAZY: Mapping[str, Mapping[str, str]] = {
     "mjolnir": {name: f"mjolnir.commands.{name}" for name in ("new", "demo", "doctor", "explain")},
-    "verify": {name: f"mjolnir.commands.verify.{name}" for name in ("correctness", "sweep", "list", "show")},
+    "verify": {name: f"mjolnir.commands.verify.{name}" for name in ("correctness", "sweep", "static", "list", "show")},
     "autoresearch": {
         name: f"mjolnir.commands.autoresearch.{name}"
         for name in ("init", "evaluate", "ledger", "show", "status", "chart", "export", "calibrate", "recheck", "audit")

@@ -26,6 +26,9 @@ GPU_LENGTHS = (128, 4096, 8192, 16384, 32768, 65536, 131072, 262144)
 CPU_LENGTHS = (128, 1024, 4096, 16384)
 CPU_KERNEL = "src/mjolnir_kernel/cpu_decode.py"
 GPU_KERNEL = "src/mjolnir_kernel/t5_decode.py"
+GPU_TARGETS = frozenset({"cuda", "thor"})
+"""Their kernels may import torch and triton instead of numpy and numba."""
+INTERPRETER = "interpreter"
 JUDGING_SECTIONS = ("run", "targets", "workload", "gate")
 """What is frozen at `init`; hooks and summaries decide nothing and may change during a run."""
 
@@ -120,6 +123,17 @@ class Config:
         """Lower-case hex sha256 over `judging_values` in canonical JSON."""
         text = json.dumps(self.judging_values(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def section(self, target: str) -> TargetSection:
+        """[targets.TARGET]. The interpreter has none: it checks the kernel of the run's GPU target, or else of thor.
+
+        Raises ConfigFault when there is none.
+        """
+        if target == INTERPRETER:
+            target = self.run.target if self.run.target in GPU_TARGETS else "thor"
+        if target not in self.targets:
+            raise ConfigFault(f"there is no [targets.{target}]", f"choose one of: {', '.join(sorted(self.targets))}")
+        return self.targets[target]
 
     def min_gain(self, target: str) -> float:
         """The floor of a target: the larger of [run] and [targets.NAME]."""

@@ -135,12 +135,26 @@ def test_a_place_where_the_system_makes_no_folder_is_refused(mjolnir, tmp_path):
     assert answer.err.startswith("error: /proc/lab could not be written")
 
 
-def test_another_target_is_an_error_that_lists_what_is_installed(mjolnir, tmp_path):
-    answer = mjolnir("new", "lab", "--target", "thor", cwd=tmp_path)
+def test_another_target_is_an_error_that_lists_what_there_is(mjolnir, tmp_path):
+    answer = mjolnir("new", "lab", "--target", "abacus", cwd=tmp_path)
     assert answer.code == 2
-    assert "'thor' is not installed here" in answer.err
-    assert "choose one of: cpu" in answer.err
+    assert "no starting kernel for the target 'abacus'" in answer.err
+    assert "choose one of: cpu, cuda, thor" in answer.err
     assert tree_of(tmp_path) == []
+
+
+@pytest.mark.parametrize("target", ["thor", "cuda"])
+def test_a_gpu_target_gets_the_triton_kernel_and_words_of_its_own(mjolnir, tmp_path, target):
+    answer = mjolnir("new", "lab", "--target", target, cwd=tmp_path)
+    assert answer.code == 0, answer
+    assert f"no target '{target}' is installed here" in answer.err
+    assert "import triton" in (tmp_path / "lab/src/mjolnir_kernel/t5_decode.py").read_text()
+    config = read_config(tmp_path / "lab")
+    assert config.run.target == target
+    assert config.targets[target] == TARGET_DEFAULTS[target]
+    program = (tmp_path / "lab/research/program.md").read_text()
+    assert "numba" not in program
+    assert "--target interpreter" in program
 
 
 def test_without_git_nothing_is_made(mjolnir, tmp_path, monkeypatch):

@@ -162,6 +162,20 @@ def test_a_gpu_kernel_may_import_torch_and_triton_and_no_numpy():
 @pytest.mark.parametrize(
     "source",
     [
+        b"import triton\n@triton.autotune(configs=[], key=[])\ndef f(): pass",
+        b"from triton import autotune as tune",
+        b"import triton as t\nt.runtime.autotuner.autotune",
+        b"import triton\ngetattr(triton, 'autotune')",
+    ],
+)
+def test_autotuning_inside_the_measurement_is_refused_with_the_reason(source):
+    found = scan_imports(source, gpu=True).forbidden
+    assert "choose by luck" in found[0].why
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
         b"",
         b"import os (",
         b"import os\0",

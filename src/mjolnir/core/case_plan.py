@@ -157,12 +157,14 @@ def plan_cases(
     seed: int,
     q_dtypes: Sequence[str] = (),
     match: str = "",
+    shapes: Sequence[PagedDecode] = (),
 ) -> tuple[Case, ...]:
     """The cases of one check, in the order in which they are to be called.
 
     sweep_lengths are in tokens, in any order. q_dtypes: empty means the workload's own; cases of any other q dtype and
-    of other shapes are optional. match keeps the cases whose name holds that text, whatever its letter case (it can
-    leave none). Raises ValueError when there is no length, or a dtype is unknown.
+    of other shapes are optional. shapes: further shapes of the workload, one small case each. match keeps the cases
+    whose name holds that text, whatever its letter case (it can leave none). Raises ValueError when there is no length,
+    or a dtype is unknown.
     """
     lengths = tuple(sorted(set(sweep_lengths)))
     if not lengths or lengths[0] < 1:
@@ -172,7 +174,11 @@ def plan_cases(
     rng = random.Random(seed)
     cases: list[Case] = []
     for q_dtype in dict.fromkeys(q_dtypes or (workload.q_dtype,)):
-        cases += _dtype_cases(replace(workload, q_dtype=q_dtype), lengths, rng, quick, workload)
+        of_dtype = replace(workload, q_dtype=q_dtype)
+        cases += _dtype_cases(of_dtype, lengths, rng, quick, workload)
+        for shape in shapes:
+            words = describe_difference(replace(shape, q_dtype=q_dtype), workload)
+            cases.append(_optional(replace(shape, q_dtype=q_dtype), lengths, rng, words))
     if not quick and not q_dtypes:
         others = [name for name in BYTES_PER_ELEMENT if name != workload.q_dtype]
         cases += [_optional(replace(workload, q_dtype=name), lengths, rng, f"q {name}") for name in others]
@@ -194,6 +200,21 @@ def _dtype_cases(
         words = f"{variant} head_dim {head_dim}".strip()
         yield _optional(replace(workload, head_dim=head_dim), lengths, rng, words)
     yield from rest
+
+
+def describe_difference(workload: PagedDecode, configured: PagedDecode) -> str:
+    """What a case of `workload` says of its shape: "page 32", "q fp8_e4m3 heads 28/4"; empty where nothing differs."""
+    words = [
+        (f"q {workload.q_dtype}", workload.q_dtype != configured.q_dtype),
+        (f"kv {workload.kv_dtype}", workload.kv_dtype != configured.kv_dtype),
+        (f"page {workload.page_size}", workload.page_size != configured.page_size),
+        (f"head_dim {workload.head_dim}", workload.head_dim != configured.head_dim),
+        (
+            f"heads {workload.num_q_heads}/{workload.num_kv_heads}",
+            (workload.num_q_heads, workload.num_kv_heads) != (configured.num_q_heads, configured.num_kv_heads),
+        ),
+    ]
+    return " ".join(text for text, differs in words if differs)
 
 
 def _other_page_size(workload: PagedDecode, lengths: tuple[int, ...], rng: random.Random, variant: str) -> Case:

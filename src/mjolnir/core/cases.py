@@ -46,6 +46,9 @@ class Case:
     double_call     the first call is made twice without filling `out` anew; both answers count
     required        False: NotImplementedError is an answer (unsupported), not a failure
     variant         in words, what differs from the configured workload ("page 24"); empty: nothing
+    has_sinks       in each row a token of every KV head takes most of the softmax and its V is zero: what is left is
+                    made of small weights, which a kernel that rounds them to an unscaled fp8 loses
+    has_far_pages   page ids are spread until element offsets pass 2^31 (for a target that can lay out such a cache)
     """
 
     family: str
@@ -61,6 +64,8 @@ class Case:
     double_call: bool = False
     required: bool = True
     variant: str = ""
+    has_sinks: bool = False
+    has_far_pages: bool = False
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -79,8 +84,9 @@ class Case:
         if self.sm_factor != 1.0:
             words.append(f"sm x{self.sm_factor:g}")
         words.append(f"pad {self.padding}")
-        if self.variant:
-            words.append(self.variant)
+        words += [self.variant] if self.variant else []
+        words += ["sinks"] if self.has_sinks else []
+        words += ["far pages"] if self.has_far_pages else []
         return " ".join(words)
 
     def _shape(self) -> str:

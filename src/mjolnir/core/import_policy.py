@@ -33,6 +33,13 @@ FOREIGN_CALLS = frozenset({"ExternalFunction", "ExternalFunctionPointer", "get_c
 CLOCK_WORDS = frozenset({"now", "today", b"now", b"today"})
 """Texts that numpy turns into the time of day: np.datetime64("now"). numpy takes them in any letter case."""
 
+_AUTOTUNE = "would time configurations inside the measurement and choose by luck: write the chosen values into the file"
+REFUSED_PARTS = {
+    f"triton.{name}": _AUTOTUNE
+    for name in ("autotune", "runtime.autotune", "runtime.Autotuner", "runtime.autotuner", "runtime.autotuner.autotune")
+}
+"""Parts of allowed modules that a kernel may not use, and why."""
+
 _OUTSIDE = frozenset(
     {
         "sys",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from mjolnir.core.import_policy import CLOCK_WORDS, CPU, FOREIGN_CALLS, GPU, MACHINERY, ImportPolicy
+from mjolnir.core.import_policy import CLOCK_WORDS, CPU, FOREIGN_CALLS, GPU, MACHINERY, REFUSED_PARTS, ImportPolicy
 from mjolnir.core.kernel_ast import parse_kernel
 from mjolnir.core.scopes import Scope, ScopeMap
 
@@ -156,6 +156,8 @@ class _Scan:
             self._refuse(node, text, f"reaches {reached}, which is outside the allow-list")
         elif attribute in FOREIGN_CALLS:
             self._refuse(node, text, "calls into another library")
+        elif why := REFUSED_PARTS.get(f"{path}.{attribute}"):
+            self._refuse(node, text, why)
         elif path == "numpy" and attribute in _FILE_FUNCTIONS:
             self._note(node, text, "reads or writes a file")
         elif attribute == "__dict__":

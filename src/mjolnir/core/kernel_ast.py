@@ -15,3 +15,10 @@ def parse_kernel(source: bytes) -> ast.Module | None:
             return ast.parse(source)
     except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError, OverflowError):
         return None
+
+
+def takes_keyword(source: bytes, name: str, *, function: str = "decode") -> bool:
+    """True when the file's last top-level `function` has a parameter `name` that a caller may give by keyword."""
+    tree = parse_kernel(source)
+    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function] if tree else []
+    return bool(found) and any(arg.arg == name for arg in (*found[-1].args.args, *found[-1].args.kwonlyargs))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import mjolnir
-from mjolnir.config import CONFIG_NAME, Config, TargetSection, read_config
+from mjolnir.config import CONFIG_NAME, INTERPRETER, Config, TargetSection, read_config
 from mjolnir.errors import ConfigFault, MjolnirError, Refused
 from mjolnir.store.git import Git
 from mjolnir.store.git_command import call_git
@@ -49,8 +49,8 @@ def diagnose(cwd: Path, target_name: str | None = None) -> Diagnosis:
     name = resolve_target_name(target_name or config.run.target)
     target = load_target(name, config)
     if git is not None:
-        if name in config.targets:
-            checks.append(_check_kernel(git.root, config.targets[name]))
+        if name in config.targets or name == INTERPRETER:
+            checks.append(_check_kernel(git.root, config.section(name)))
         checks.append(_check_installation(git.root))
     checks.append(_check_python())
     checks += target.checks()

@@ -12,7 +12,7 @@ from mjolnir.errors import MjolnirError, Refused
 from mjolnir.loop.advice import Next, advise
 from mjolnir.loop.calibrate import newest_calibration, require_fitting
 from mjolnir.loop.device import hold_device
-from mjolnir.loop.experiment import Experimenter
+from mjolnir.loop.experiment import Experimenter, kernel_of
 from mjolnir.loop.guard import Candidate, guard
 from mjolnir.loop.interrupt import Interruption
 from mjolnir.loop.leftover import report_leftover
@@ -20,6 +20,7 @@ from mjolnir.loop.memory import memory_lines, similar_experiments
 from mjolnir.loop.plateau import tell_plateau
 from mjolnir.loop.rule_params import usual_iters
 from mjolnir.loop.run_lookup import OpenRun, open_run
+from mjolnir.loop.static_step import find_static_facts, require_new_code
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.loop.terms import Terms, Wishes, settle_terms
 from mjolnir.loop.words import Words
@@ -62,15 +63,19 @@ def evaluate(cwd: Path, request: Request, around: Surroundings, interruption: In
     run = open_run(cwd, around.notice)
     settle_terms(run.config, run.state.target, request.wishes)
     report_leftover(run.git.root, around)
-    guard(run, again=request.again)
+    early = guard(run, again=request.again)
     target = load_target(run.state.target, run.config)
-    target.preflight()
+    facts = find_static_facts(target, kernel_of(run, early), run.section.lengths, around)
+    target.preflight()  # without a device there is no row, whatever the facts say
     start_s = around.elapsed_s()
     with hold_device(target.name, around):
         queue_s = around.elapsed_s() - start_s
         # Another evaluation may have changed the ledger meanwhile, and a person the repository.
         run = open_run(cwd, around.notice)
         candidate = guard(run, again=request.again, is_thorough=True)
+        if candidate.blob != early.blob:
+            facts = find_static_facts(target, kernel_of(run, candidate), run.section.lengths, around)
+        require_new_code(facts, run.ledger, candidate.program)
         experimenter = Experimenter(
             run=run,
             target=target,
@@ -79,6 +84,7 @@ def evaluate(cwd: Path, request: Request, around: Surroundings, interruption: In
             words=request.words,
             is_default=request.wishes == Wishes(),
             calibration=_calibration(run, target, around),
+            facts=facts,
             around=around,
             interruption=interruption,
         )

@@ -15,25 +15,31 @@ from mjolnir.loop.guard import Candidate
 from mjolnir.loop.interrupt import Interruption
 from mjolnir.loop.judgement import Judged, judge_outcome
 from mjolnir.loop.ledger_kernel import kernel_of_row
-from mjolnir.loop.measure import Visit, save_documents, save_part, visit_target
+from mjolnir.loop.measure import Visit, failed_visit, save_documents, save_part, visit_target
 from mjolnir.loop.record import Findings, append_and_pin, make_row, pin_row
 from mjolnir.loop.rule_params import confirm_params
 from mjolnir.loop.run_lookup import OpenRun
 from mjolnir.loop.stage_log import StageLog, in_flight
+from mjolnir.loop.static_step import static_params
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.loop.terms import Terms
 from mjolnir.loop.words import Words
 from mjolnir.store.beside import append_fact, read_facts
-from mjolnir.targets.protocol import CheckRequest, KernelSource, Observe, SweepRequest, Target
+from mjolnir.targets.protocol import CheckRequest, KernelSource, Observe, StaticFacts, SweepRequest, Target
 
 BEGUN = "begun"
 """Facts beside the ledger: confirmations that began."""
 
 
+def kernel_of(run: OpenRun, candidate: Candidate) -> KernelSource:
+    """The text that is measured: the commit's, never the work tree's."""
+    return KernelSource(blob=candidate.blob.data, name=run.state.kernel, origin=candidate.commit)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experimenter:
     """What one measurement needs. `is_default`: no option asked for anything but the frozen configuration;
-    `calibration`: of this very device, None where there is none."""
+    `calibration`: of this very device, None where there is none; `facts`: of the step before a GPU, None on cpu."""
 
     run: OpenRun
     target: Target
@@ -42,6 +48,7 @@ class Experimenter:
     words: Words
     is_default: bool
     calibration: Calibration | None
+    facts: StaticFacts | None
     around: Surroundings
     interruption: Interruption
 
@@ -76,14 +83,17 @@ class Experimenter:
             seconds=self._seconds(visit, confirmation, start_s, queue_s),
             notes=(*self._notes(outcome, confirmation, kept_log), *self._tell_of_looks(looks)),
             keys=confirmation_keys(screened, confirmation),
+            static=static_params(self.facts),
             confirm=self._confirm_params(looks),
         )
         return found, kept_log
 
     def _kernel(self) -> KernelSource:
-        return KernelSource(blob=self.candidate.blob.data, name=self.run.state.kernel, origin=self.candidate.commit)
+        return kernel_of(self.run, self.candidate)
 
     def _visit(self, observe: Observe) -> Visit:
+        if self.facts is not None and self.facts.failure is not None:
+            return failed_visit(self.target, self._kernel(), self.facts.failure)
         sweep = SweepRequest(lengths=self.terms.lengths, iters=self.terms.iters, gate=self.terms.gate)
         return visit_target(
             self.target,

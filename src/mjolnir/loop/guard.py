@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mjolnir.config import CONFIG_NAME, Config, parse_config, read_config
+from mjolnir.config import CONFIG_NAME, GPU_TARGETS, INTERPRETER, Config, parse_config, read_config
 from mjolnir.core.import_scan import Finding, scan_imports
 from mjolnir.core.model import Experiment, RowGlance
 from mjolnir.core.program_hash import program_hash
@@ -16,8 +16,6 @@ from mjolnir.store.foreign_text import one_line
 from mjolnir.store.git import Git
 from mjolnir.store.git_objects import Blob
 
-GPU_TARGETS = frozenset({"cuda", "thor"})
-"""Kernels of these may import torch and triton instead of numpy and numba."""
 NEVER_ALLOWED = (CONFIG_NAME, "opencode.json", ".opencode")
 """What no commit of a run may touch, whatever [run] allow says: it steers the judge or the agent."""
 MAX_NAMED = 5
@@ -198,7 +196,7 @@ def _is_at_or_below(path: str, place: str) -> bool:
 
 def require_imports(blob: Blob, name: str, target: str) -> tuple[str, ...]:
     """Notes on what looks odd in a kernel. Raises Refused E_IMPORT that names the line."""
-    found = scan_imports(blob.data, gpu=target in GPU_TARGETS)
+    found = scan_imports(blob.data, gpu=target in (*GPU_TARGETS, INTERPRETER))
     if found.forbidden:
         first = found.forbidden[0]
         more = f" (and {len(found.forbidden) - 1} more)" if len(found.forbidden) > 1 else ""

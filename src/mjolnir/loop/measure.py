@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import mjolnir
+from mjolnir.core.model import Crashed
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.store.runs import write_document
 from mjolnir.targets.protocol import (
@@ -59,6 +60,13 @@ def visit_target(
         device=target.fingerprint(),
         report=target.visit(kernel, request, around.observe),
         is_default=is_default,
+    )
+
+
+def failed_visit(target: Target, kernel: KernelSource, failure: Crashed) -> Visit:
+    """The visit that a kernel never got to make: it failed before any device time was spent on it."""
+    return Visit(
+        kernel=kernel, target=target.name, seed=0, device=target.fingerprint(), report=TargetReport(outcome=failure)
     )
 
 

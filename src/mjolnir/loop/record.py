@@ -25,7 +25,8 @@ SHORT_COMMIT = 7
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What an evaluation found, ready to be written down. `seconds`: queue, correctness, sweep, confirm, total;
-    `keys`: the row's screen, ab and confirm; `confirm`: see rule_params.confirm_params."""
+    `keys`: the row's screen, ab and confirm; `confirm`: see rule_params.confirm_params; `static`: see
+    static_step.static_params."""
 
     candidate: Candidate
     visit: Visit
@@ -35,6 +36,7 @@ class Findings:
     notes: tuple[str, ...] = ()
     keys: Mapping[str, Any] = field(default_factory=dict)
     confirm: Mapping[str, Any] | None = None
+    static: Mapping[str, Any] = field(default_factory=dict)
 
 
 def make_row(state: RunState, terms: Terms, words: Words, found: Findings, ts: str) -> Experiment:
@@ -90,7 +92,8 @@ def _champion_keys(champion: Experiment | None) -> dict[str, Any]:
 def _params(terms: Terms, found: Findings) -> dict[str, object]:
     """The rule's numbers, and how many calls a batch of the kernel had: --iters may not ask for fewer."""
     calls = batch_calls(found.visit.report.sweep or {})
-    return rule_params(terms, found.judged, confirm=found.confirm) | ({"batch_calls": calls} if calls else {})
+    params = rule_params(terms, found.judged, confirm=found.confirm)
+    return params | ({"batch_calls": calls} if calls else {}) | dict(found.static)
 
 
 def append_and_pin(git: Git, ledger: Ledger, row: Experiment, around: Surroundings) -> Experiment:

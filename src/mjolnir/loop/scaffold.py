@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.metadata import entry_points
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from mjolnir.config import CONFIG_NAME, TARGET_DEFAULTS, parse_config
 from mjolnir.errors import EnvironmentFault, Refused
@@ -24,8 +24,16 @@ FALLBACK_NAME = "mjolnir"
 FALLBACK_EMAIL = "mjolnir@localhost"
 """Author of commits in a new repository where git knows no user: without one, an agent's commit fails."""
 _KERNEL_PACKAGE = "mjolnir_kernel"
-_KERNELS: Mapping[str, str] = {"cpu": "cpu_decode.py"}
-"""The starting kernel of each target that this package can scaffold."""
+_CPU_WORDS = {
+    "imports": "One thread. Imports: numpy, numba, ml_dtypes, math, typing, functools, dataclasses, itertools, enum.",
+    "attempt": '`mjolnir verify correctness --quick`, then `mjolnir verify sweep --ls "128 4096"`',
+}
+_GPU_WORDS = {
+    "imports": "Imports: torch, triton, triton.language, math, typing, functools, dataclasses, itertools, enum.",
+    "attempt": "`mjolnir verify correctness --target interpreter --quick`, then `mjolnir verify static`",
+}
+_WORDS: Mapping[str, Mapping[str, str]] = {"cpu": _CPU_WORDS, "cuda": _GPU_WORDS, "thor": _GPU_WORDS}
+"""What research/program.md says on each target that this package can scaffold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +55,7 @@ def make_research_repository(
     lengths_tokens and worker_pairs: empty and 0 take the target's defaults. Raises Refused when the folder is not
     empty, lies in another repository or cannot be written, and EnvironmentFault without git or with another target.
     """
-    kernel = _kernel_of(target)
+    _require_known(target)
     root = Path(os.path.abspath(folder))
     _require_free(root)
     defaults = TARGET_DEFAULTS[target]
@@ -55,8 +63,8 @@ def make_research_repository(
         CONFIG_NAME: _config_text(target, lengths_tokens or defaults.lengths, worker_pairs or defaults.worker_pairs),
         ".gitignore": _template("gitignore"),
         "README.md": _template("README.md"),
-        PROGRAM_PATH: _template("program.md"),
-        defaults.kernel: kernel_template(kernel),
+        PROGRAM_PATH: string.Template(_template("program.md")).substitute(kernel=defaults.kernel, **_WORDS[target]),
+        defaults.kernel: kernel_template(PurePosixPath(defaults.kernel).name),
     }
     with _all_or_nothing(root):
         for name, text in files.items():
@@ -64,7 +72,9 @@ def make_research_repository(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         commit, notes = _first_commit(root, tuple(files), target)
-    return Scaffold(root=root, target=target, commit=commit, files=tuple(files), notes=notes)
+    return Scaffold(
+        root=root, target=target, commit=commit, files=tuple(files), notes=(*notes, *_installed_note(target))
+    )
 
 
 def kernel_template(name: str) -> str:
@@ -77,20 +87,29 @@ def _template(name: str) -> str:
 
 
 def _config_text(target: str, lengths_tokens: tuple[int, ...], worker_pairs: int) -> str:
-    text = string.Template(_template(f"mjolnir-{target}.toml")).substitute(
-        lengths=str(list(lengths_tokens)), worker_pairs=str(worker_pairs)
+    template = "mjolnir-cpu.toml" if target == "cpu" else "mjolnir-gpu.toml"
+    text = string.Template(_template(template)).substitute(
+        target=target, lengths=str(list(lengths_tokens)), worker_pairs=str(worker_pairs)
     )
     parse_config(text)
     return text
 
 
-def _kernel_of(target: str) -> str:
-    installed = sorted(e.name for e in entry_points(group=ENTRY_POINT_GROUP))
-    if target in installed and target in _KERNELS:
-        return _KERNELS[target]
-    known = ", ".join(name for name in installed if name in _KERNELS) or "none found"
-    state = "has no starting kernel to copy" if target in installed else "is not installed here"
-    raise EnvironmentFault("E_TARGET", f"the target {target!r} {state}", f"choose one of: {known}")
+def _require_known(target: str) -> None:
+    """Raises EnvironmentFault for a target without a starting kernel."""
+    if target not in _WORDS:
+        known = ", ".join(_WORDS)
+        raise EnvironmentFault(
+            "E_TARGET", f"there is no starting kernel for the target {target!r}", f"choose one of: {known}"
+        )
+
+
+def _installed_note(target: str) -> tuple[str, ...]:
+    """A word to who makes a repository for a device that this installation cannot measure."""
+    if any(e.name == target for e in entry_points(group=ENTRY_POINT_GROUP)):
+        return ()
+    without = "what needs no GPU works: mjolnir verify static, mjolnir verify correctness --target interpreter"
+    return (f"no target {target!r} is installed here, so no run can be measured; {without}",)
 
 
 def _require_free(root: Path) -> None:

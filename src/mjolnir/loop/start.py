@@ -20,10 +20,11 @@ from mjolnir.loop.run_lookup import is_tool_inside
 from mjolnir.loop.stage_log import in_flight
 from mjolnir.loop.start_checks import Plan, StartRequest, plan_run, require_unchanged
 from mjolnir.loop.start_write import BASELINE_TEXT, Baseline, baseline_terms, write_run
+from mjolnir.loop.static_step import find_static_facts
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.store.fingerprint import harness_hash
 from mjolnir.store.run_state import RunState
-from mjolnir.targets.protocol import CheckRequest, KernelSource, SweepRequest
+from mjolnir.targets.protocol import CheckRequest, KernelSource, StaticFacts, SweepRequest
 
 MAX_TRIES = 3
 """Measurements of the baseline on a machine that is not quiet: every later verdict stands on it."""
@@ -54,8 +55,9 @@ def start_run(cwd: Path, request: StartRequest, around: Surroundings, interrupti
         )
     report_leftover(plan.git.root, around)
     notes = require_imports(plan.blob, plan.section.kernel, plan.target)
+    facts = _static_facts(plan, around) if request.with_baseline else None
     plan.device.preflight()
-    baseline, raced = _measure(plan, around) if request.with_baseline else (None, None)
+    baseline, raced = _measure(plan, facts, around) if request.with_baseline else (None, None)
     calibration = conclude(raced, around, is_strict=True) if raced is not None else None
     _warn_of_noise(calibration, around)
     require_unchanged(plan)
@@ -64,7 +66,16 @@ def start_run(cwd: Path, request: StartRequest, around: Surroundings, interrupti
     return Started(state=state, row=row, calibration=calibration)
 
 
-def _measure(plan: Plan, around: Surroundings) -> tuple[Baseline, Raced | None]:
+def _static_facts(plan: Plan, around: Surroundings) -> StaticFacts | None:
+    """Raises EnvironmentFault when no device answers, FindingsError when the starting kernel does not compile."""
+    facts = find_static_facts(plan.device, _kernel_of(plan), plan.section.lengths, around)
+    if facts is not None and facts.failure is not None:
+        plan.device.preflight()
+        raise _no_baseline(plan, facts.failure)
+    return facts
+
+
+def _measure(plan: Plan, facts: StaticFacts | None, around: Surroundings) -> tuple[Baseline, Raced | None]:
     """The baseline, and the races of the starting kernel against itself where the run is calibrated."""
     start_s = around.elapsed_s()
     with hold_device(plan.device.name, around):
@@ -74,7 +85,7 @@ def _measure(plan: Plan, around: Surroundings) -> tuple[Baseline, Raced | None]:
         with flight as (_, observe):
             inside = replace(around, observe=observe)
             visit = _visit_until_steady(plan, inside)
-            baseline = Baseline(visit=visit, queue_s=queue_s, total_s=around.elapsed_s() - start_s)
+            baseline = Baseline(visit=visit, facts=facts, queue_s=queue_s, total_s=around.elapsed_s() - start_s)
             return baseline, _race(plan, inside) if plan.is_calibrated else None
 
 

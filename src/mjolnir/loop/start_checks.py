@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from mjolnir.config import CONFIG_NAME, Config, TargetSection, read_config
+from mjolnir.config import CONFIG_NAME, INTERPRETER, Config, TargetSection, read_config
 from mjolnir.core.rule_names import CONFIRMED, KEEP_RULES
 from mjolnir.errors import ConfigFault, Refused, UsageFault
 from mjolnir.loop.guard import config_at, require_no_replacements
@@ -181,6 +181,8 @@ def _require_options(request: StartRequest) -> None:
 
 
 def _section_of(config: Config, target: str) -> TargetSection:
+    if target == INTERPRETER:
+        raise UsageFault("the interpreter times nothing, so no run can be measured on it", "choose thor, cuda or cpu")
     if target not in config.targets:
         known = ", ".join(sorted(config.targets))
         raise ConfigFault(f"{CONFIG_NAME} has no [targets.{target}]", f"add it, or choose one of: {known}")

@@ -17,21 +17,24 @@ from mjolnir.loop.judgement import judge_outcome
 from mjolnir.loop.measure import Visit, save_documents
 from mjolnir.loop.record import Findings, append_and_pin, make_row
 from mjolnir.loop.start_checks import Plan
+from mjolnir.loop.static_step import static_params
 from mjolnir.loop.surroundings import Surroundings
 from mjolnir.loop.terms import Terms, Wishes, settle_terms
 from mjolnir.loop.words import Words
 from mjolnir.store.fingerprint import harness_hash
 from mjolnir.store.ledger import Ledger, remove_ledger, start_ledger
 from mjolnir.store.run_state import RunState, remove_run_state, write_run_state
+from mjolnir.targets.protocol import StaticFacts
 
 BASELINE_TEXT = "baseline: the starting kernel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """A measured starting kernel."""
+    """A measured starting kernel, with the facts of the step before a GPU where its target has one."""
 
     visit: Visit
+    facts: StaticFacts | None
     queue_s: float
     total_s: float
 
@@ -119,6 +122,7 @@ def _append_baseline(
         judged=judged,
         verify_runs=save_documents(plan.git.root, visit),
         seconds={name: round(value, 3) for name, value in seconds.items()},
+        static=static_params(baseline.facts),
     )
     row = make_row(state, terms, Words(hypothesis=BASELINE_TEXT), found, around.timestamp())
     return append_and_pin(plan.git, ledger, row, around)

@@ -12,7 +12,7 @@ from typing import Any
 from mjolnir.config import Config, TargetSection, read_config
 from mjolnir.core.model import Crashed, Incorrect, Measured, Outcome, Tampered
 from mjolnir.core.workload import BYTES_PER_ELEMENT
-from mjolnir.errors import ConfigFault, EnvironmentFault, FindingsError, Refused, UsageFault
+from mjolnir.errors import EnvironmentFault, FindingsError, Refused, UsageFault
 from mjolnir.loop.guard import require_imports
 from mjolnir.loop.interrupt import interruptible
 from mjolnir.loop.judgement import describe_failure
@@ -71,9 +71,7 @@ def open_bench(cwd: Path, target: str | None) -> Bench:
     root = Git.find(cwd).root
     config = read_config(root)
     name = resolve_target_name(target or config.run.target)
-    if name not in config.targets:
-        raise ConfigFault(f"there is no [targets.{name}]", f"choose one of: {', '.join(sorted(config.targets))}")
-    section = config.targets[name]
+    section = config.section(name)
     data = _read_kernel(root, section.kernel)
     blob = Blob(sha=object_id("blob", data, 40), mode="100644", data=data)
     require_imports(blob, section.kernel, name)

@@ -16,6 +16,10 @@ OUT_FILL_BITS = 0x7FA5
 quiet bit (0x0040) set. Where it is found again, nothing was written."""
 
 
+LOG_SUM_LIMIT = 1e-3
+"""Largest error of an LSE, absolute: it is a logarithm (kernels that merge parts of a row weigh them by its exp)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
     """The comparison of one call's output.
@@ -52,6 +56,17 @@ def check_output(out: Array, expected: NDArray[np.float64], case: Case) -> Check
         detail = f"{int(odd.sum())} of {bits.size} elements of out are NaN or inf, the first at {_place(odd)}"
         return CheckResult(passed=False, error=None, limit=case.limit, detail=detail)
     return _compare(values, expected, case)
+
+
+def check_log_sum(lse: Array, expected: NDArray[np.float64]) -> str:
+    """What is wrong with lse (batch, num_q_heads) float32, the natural log of the softmax's sum; empty: nothing."""
+    errors = np.abs(lse.astype(np.float64) - expected)
+    errors[~np.isfinite(lse)] = np.inf
+    row, head = _worst(errors)
+    if errors[row, head] <= LOG_SUM_LIMIT:
+        return ""
+    found, wanted = float(lse[row, head]), float(expected[row, head])
+    return f"the LSE of row {row} head {head} is {found:.6g}, not {wanted:.6g} (natural log; allowed {LOG_SUM_LIMIT:g})"
 
 
 def _compare(values: NDArray[np.float64], expected: NDArray[np.float64], case: Case) -> CheckResult:

@@ -17,6 +17,8 @@ V_MEAN = 0.5
 """V ~ N(0.5, 1): with a mean of zero an all-zero output would be nearly right on a long row."""
 NEEDLE_LOGIT = 3.0
 """A needle's logit is ln(n) + 3: e^3 against the e^0.5 of n ordinary keys, 92 % of the softmax."""
+SINK_LOGIT = 8.0
+"""e^8 against the e^0.5 of each ordinary key: 90 % of the softmax at 200 tokens."""
 NEEDLE_SPIKE = 4.0
 """A needle's V is drawn four times as large."""
 LOGIT_DEVIATION = {"gauss": 1.0, "temperature3": 3.0, "needle": 1.0, "hist": 1.0, "large": 40.0}
@@ -85,6 +87,8 @@ def make_inputs(case: Case, rng: np.random.Generator) -> Inputs:
             _plant_needles(inputs, row, rng)
         elif case.family == "hist":
             _make_histogram(inputs, row, rng)
+        if case.has_sinks:
+            _plant_sinks(inputs, row, rng)
         _poison_tail(inputs, row)
     return inputs
 
@@ -144,6 +148,18 @@ def _plant_needles(inputs: Inputs, row: int, rng: np.random.Generator) -> None:
         inputs.kv_cache[page, K_HALF, kv_head, slot] = encode(key, name)
         spike = NEEDLE_SPIKE * (V_MEAN + rng.standard_normal(head_dim))
         inputs.kv_cache[page, V_HALF, kv_head, slot] = encode(spike, name)
+
+
+def _plant_sinks(inputs: Inputs, row: int, rng: np.random.Generator) -> None:
+    """One token a KV head, anywhere in the row, with a logit of SINK_LOGIT for each of its q heads and a V of zero."""
+    _, _, num_kv_heads, page_size, _ = inputs.kv_cache.shape
+    group = inputs.q.shape[1] // num_kv_heads
+    for kv_head in range(num_kv_heads):
+        index, slot = divmod(int(rng.integers(int(inputs.seq_lens[row]))), page_size)
+        page = inputs.page_table[row, index]
+        key = key_with_logit(inputs.q[row, kv_head * group : (kv_head + 1) * group], inputs.logit_scale, SINK_LOGIT)
+        inputs.kv_cache[page, K_HALF, kv_head, slot] = encode(key, inputs.kv_dtype)
+        inputs.kv_cache[page, V_HALF, kv_head, slot] = encode(0.0, inputs.kv_dtype)
 
 
 def key_with_logit(q: Array, logit_scale: float, logit: float) -> Array:

@@ -33,6 +33,8 @@ class Trial:
     case: Case
     inputs: Inputs
     calls: tuple[Call, ...]
+    log_sum: Floats
+    """(batch, num_q_heads), exact: the LSE, which no change of V moves"""
 
 
 def make_trial(case: Case, seed: int) -> Trial:
@@ -51,4 +53,4 @@ def make_trial(case: Case, seed: int) -> Trial:
         old_pages.append((change, apply_change(inputs.kv_cache, change)))
     for change, old in reversed(old_pages):
         inputs.kv_cache[change.page_id, V_HALF] = old
-    return Trial(case=case, inputs=inputs, calls=tuple(calls))
+    return Trial(case=case, inputs=inputs, calls=tuple(calls), log_sum=exact.log_sum)

@@ -24,6 +24,8 @@ def document_text(document: Mapping[str, Any]) -> Text:
     summary = document.get("summary") or {}
     if "outcome" in summary:
         lines.append(f"outcome: {one_line(str(summary['outcome']), _LIMIT)}")
+    if note := summary.get("note"):
+        lines.append(one_line(str(note), _LIMIT))
     return Text("\n".join(lines))
 
 

@@ -34,8 +34,8 @@ def worker_environment(scratch: Path) -> dict[str, str]:
 def worker_argv(
     scratch: Path, arena: Arena, *, commands: int, answers: int, memory_bytes: int, leg: str, needs_numba: bool
 ) -> list[str]:
-    """`commands` and `answers`: the worker's ends of the two pipes. `leg`: candidate or a trusted one."""
-    readable = [*_READABLE, str(scratch), *interpreter_folders()]
+    """`commands` and `answers`: the worker's ends of the two pipes. `leg`: candidate, triton_interpreter, or a trusted
+    one."""
     numbers = {
         "commands": commands,
         "answers": answers,
@@ -46,9 +46,14 @@ def worker_argv(
     }
     argv = [sys.executable, "-I", "-B", "-u", "-m", "mjolnir.worker.serve", "--scratch", str(scratch / "work")]
     argv += [f"--{name}={value}" for name, value in numbers.items()]
-    argv += [f"--readable={path}" for path in readable]
+    argv += [f"--readable={path}" for path in readable_paths(scratch)]
     argv += ["--leg", leg, *(["--numba"] if needs_numba else [])]
     return argv + (["--keeps-read-search"] if not is_readable_by_all(interpreter_folders()) else [])
+
+
+def readable_paths(scratch: Path) -> list[str]:
+    """What a worker may read: the system's libraries, this Python with its packages, and its own scratch folder."""
+    return [*_READABLE, str(scratch), *interpreter_folders()]
 
 
 def interpreter_folders() -> list[str]:

@@ -195,9 +195,9 @@ def _late(start: float, text: str) -> Reply:
 
 @contextlib.contextmanager
 def start_worker(
-    limits: WorkerLimits, *, kernel: bytes | None, reference: str = "", needs_numba: bool = False
+    limits: WorkerLimits, *, kernel: bytes | None, leg: str = "candidate", needs_numba: bool = False
 ) -> Iterator[Worker]:
-    """A fresh confined worker for `kernel`, or for the trusted leg `reference`. It is killed when the block ends."""
+    """A fresh confined worker for `kernel` (None: for a trusted leg), run as `leg`; killed when the block ends."""
     with contextlib.ExitStack() as stack:
         scratch = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="mjolnir-worker-", ignore_cleanup_errors=True))
@@ -216,7 +216,7 @@ def start_worker(
             commands=command_read,
             answers=answer_write,
             memory_bytes=limits.memory_bytes,
-            leg=reference or "candidate",
+            leg=leg,
             needs_numba=needs_numba,
         )
         try:

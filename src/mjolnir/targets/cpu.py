@@ -18,7 +18,7 @@ from mjolnir.core.model import CaseResult, Crashed, Outcome, Tampered
 from mjolnir.errors import EnvironmentFault, UsageFault
 from mjolnir.sandbox.leftovers import become_subreaper, own_children
 from mjolnir.targets.cpu_arena import arena_bytes
-from mjolnir.targets.cpu_check import run_cases, seconds_since
+from mjolnir.targets.cpu_check import correctness_part, run_cases, seconds_since
 from mjolnir.targets.cpu_doctor import cpu_checks, find_missing
 from mjolnir.targets.cpu_gate import wait_for_quiet
 from mjolnir.targets.cpu_leg import Leg
@@ -184,7 +184,7 @@ class _Visit:
         )
         self.seconds["correctness"] = seconds_since(start)
         self.cases_done = tuple(run.results)
-        self.correctness = _correctness_part(check, run.results)
+        self.correctness = correctness_part(check, run.results)
         return run.outcome()
 
     def _measure(self, pairs: list[tuple[Leg, Leg]], request: SweepRequest) -> Outcome:
@@ -211,16 +211,6 @@ class _Visit:
 
     def _deadline(self) -> float:
         return time.monotonic() + self.request.time_limit_s
-
-
-def _correctness_part(check: CheckRequest, results: list[CaseResult]) -> dict[str, Any]:
-    passed = all(r.passed for r in results)
-    return {
-        "params": {"quick": check.quick, "q_dtypes": list(check.q_dtypes), "match": check.match},
-        "series": [],
-        "cases": [dataclasses.asdict(r) for r in results],
-        "summary": {"passed": passed, "cases": len(results), "failed": sum(not r.passed for r in results)},
-    }
 
 
 def _sweep_part(request: SweepRequest, pairs: int, run: SweepRun) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from mjolnir.oracle.check import CheckResult, check_output
 from mjolnir.oracle.trial import Call, Trial, make_trial
 from mjolnir.sandbox.process import Reply, ReplyKind
 from mjolnir.targets.cpu_leg import Leg
-from mjolnir.targets.protocol import Observe, Progress
+from mjolnir.targets.protocol import CheckRequest, Observe, Progress
 from mjolnir.targets.worker_words import describe_failure
 
 Out = NDArray[np.uint16]
@@ -30,6 +31,14 @@ class CheckRun:
 
     results: list[CaseResult] = field(default_factory=list)
     failure: Crashed | Tampered | None = None
+
+    def take(self, result: CaseResult, failure: Crashed | Tampered | None) -> bool:
+        """Add what one case found; True when its worker is dead."""
+        self.results.append(result)
+        is_dead = isinstance(failure, Crashed) and failure.stage == "worker"
+        if failure is not None and (self.failure is None or isinstance(failure, Tampered)):
+            self.failure = replace(failure, stage="correctness") if isinstance(failure, Crashed) else failure
+        return is_dead
 
     def outcome(self) -> Failure | None:
         """None when every required case passed."""
@@ -57,17 +66,16 @@ def run_cases(
     run = CheckRun()
     for index, case in enumerate(cases):
         observe(Progress(stage="correctness", detail=case.name, done=index, total=len(cases)))
-        result, failure = _CaseRun(legs[index % len(legs)], make(case, seed), deadline).run()
-        run.results.append(result)
-        if failure is not None and (run.failure is None or isinstance(failure, Tampered)):
-            run.failure = failure
-        is_dead = isinstance(failure, Crashed) and failure.stage == "worker"
-        if is_dead or (not result.passed and fail_fast):
+        result, failure = check_case(legs[index % len(legs)], make(case, seed), deadline)
+        if run.take(result, failure) or (not result.passed and fail_fast):
             break
-    if isinstance(run.failure, Crashed):
-        run.failure = replace(run.failure, stage="correctness")
     observe(Progress(stage="correctness", detail="done", done=len(cases), total=len(cases)))
     return run
+
+
+def check_case(leg: Leg, trial: Trial, deadline: float) -> tuple[CaseResult, Crashed | Tampered | None]:
+    """All calls of one trial on one leg: the result, and what ends the check (of the stage "worker": it died)."""
+    return _CaseRun(leg, trial, deadline).run()
 
 
 class _CaseRun:
@@ -113,6 +121,8 @@ class _CaseRun:
             self.worst = check
         if not check.passed:
             return self._wrong(check, out)
+        if fault := self.leg.further_fault(self.trial):
+            return self._result(passed=False, detail=fault), None
         changed = self.leg.first_changed(self.trial.inputs)
         if changed is not None:
             return self._tampered("E_MUTATES", f"{self.case.name}: decode changed its input {changed}")
@@ -158,3 +168,14 @@ class _CaseRun:
 def seconds_since(start: float) -> float:
     """Elapsed wall time, rounded to a millisecond."""
     return round(time.monotonic() - start, 3)
+
+
+def correctness_part(check: CheckRequest, results: Sequence[CaseResult]) -> dict[str, Any]:
+    """The stage's part of a run document."""
+    passed = all(r.passed for r in results)
+    return {
+        "params": {"quick": check.quick, "q_dtypes": list(check.q_dtypes), "match": check.match},
+        "series": [],
+        "cases": [asdict(r) for r in results],
+        "summary": {"passed": passed, "cases": len(results), "failed": sum(not r.passed for r in results)},
+    }

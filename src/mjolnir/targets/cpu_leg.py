@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mjolnir.oracle.check import OUT_FILL_BITS
 from mjolnir.oracle.inputs import Inputs
+from mjolnir.oracle.trial import Trial
 from mjolnir.sandbox.arena import Slot, place
 from mjolnir.sandbox.process import Reply, Worker
 
@@ -34,14 +35,10 @@ class Leg:
 
     def put(self, inputs: Inputs, deadline: float) -> Reply:
         """Write a case to the arena and point the worker at it."""
-        arrays = {name: getattr(inputs, name) for name in INPUT_NAMES}
-        shapes = {name: (a.shape, a.dtype.name, a.nbytes) for name, a in arrays.items()}
-        out_shape = inputs.q.shape
-        shapes["out"] = (out_shape, "bfloat16", 2 * math.prod(out_shape))
-        self._slots = place(shapes)
+        self._slots = place(self._shapes(inputs))
         self._views = {name: self._map(slot) for name, slot in self._slots.items()}
-        for name, array in arrays.items():
-            self.write(name, array)
+        for name in INPUT_NAMES:
+            self.write(name, getattr(inputs, name))
         scales: Mapping[str, float] = {
             "sm_scale": inputs.sm_scale,
             "q_scale": inputs.q_scale,
@@ -49,6 +46,12 @@ class Leg:
             "v_scale": inputs.v_scale,
         }
         return self.worker.bind(self._slots, scales, deadline)
+
+    def _shapes(self, inputs: Inputs) -> dict[str, tuple[tuple[int, ...], str, int]]:
+        """{argument: shape, dtype name, size in bytes} in the order in which they lie in the arena."""
+        arrays = {name: getattr(inputs, name) for name in INPUT_NAMES}
+        shapes = {name: (a.shape, a.dtype.name, a.nbytes) for name, a in arrays.items()}
+        return shapes | {"out": (inputs.q.shape, "bfloat16", 2 * math.prod(inputs.q.shape))}
 
     def _map(self, slot: Slot) -> Bytes:
         return np.frombuffer(self.worker.arena.view, np.uint8, slot.size_bytes, slot.offset_bytes)
@@ -64,6 +67,10 @@ class Leg:
     def poison_out(self) -> None:
         """Fill out with the harness's own NaN pattern, so that an element nobody wrote is seen."""
         self._views["out"].view(np.uint16)[:] = OUT_FILL_BITS
+
+    def further_fault(self, trial: Trial) -> str:
+        """What else is wrong after a call whose `out` was right; empty: nothing."""
+        return ""
 
     def call(self, deadline: float) -> Reply:
         return self.worker.call(deadline)

@@ -41,8 +41,8 @@ def worker_limits(section: TargetSection, *, arena_bytes: int, time_limit_s: flo
 def open_leg(role: str, kernel: bytes | None, limits: WorkerLimits) -> Iterator[Leg]:
     """A fresh worker for `kernel`, None: for the reference. It is killed when the block ends."""
     needs_numba = kernel is not None and b"numba" in kernel
-    reference = REFERENCE_LEG if kernel is None else ""
-    with start_worker(limits, kernel=kernel, reference=reference, needs_numba=needs_numba) as worker:
+    name = REFERENCE_LEG if kernel is None else "candidate"
+    with start_worker(limits, kernel=kernel, leg=name, needs_numba=needs_numba) as worker:
         leg = Leg(worker, role, is_reference=kernel is None)
         try:
             yield leg

@@ -137,6 +137,29 @@ class Check:
     hint: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticFacts:
+    """What is known of a kernel before any device was asked; never a time.
+
+    `code_hash`: over machine code and launches (kernel, grid, constexprs, warps, stages, scalar arguments, order) at
+    every L: equal hashes are one program to the device. `label`: the facts in a line. `failure`: it does not compile,
+    or exceeds a limit of a launch. `arch`: what it was compiled for.
+    """
+
+    arch: str
+    code_hash: str = ""
+    label: str = ""
+    failure: Crashed | None = None
+
+
+class StaticTarget(Protocol):
+    """What a target for a GPU has beside Target: facts come before the device, which may not even answer."""
+
+    def static_facts(self, kernel: KernelSource, lengths: Sequence[int], observe: Observe) -> StaticFacts:
+        """Compile `kernel` for the target's arch with the launches that it makes at `lengths`. Raises EnvironmentFault
+        when nothing can be compiled here; whatever the kernel does is a failure of the facts."""
+
+
 class Target(Protocol):
     """What the loop needs of a device."""
 

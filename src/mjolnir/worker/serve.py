@@ -21,7 +21,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from mjolnir.worker.legs import NoDecodeError
+from mjolnir.worker.legs import Leg, NoDecodeError
 
 DONE, FAILED, UNSUPPORTED, CONTRACT, NO_DECODE, BAD_SOURCE = 0, 1, 2, 3, 4, 5
 _SPIN_READS = 4000
@@ -40,7 +40,7 @@ def main() -> None:
     arena = mmap.mmap(args.arena, args.arena_bytes)
     os.close(args.arena)
     _import_libraries(args.numba)
-    load = _leg_loader(args.leg)
+    leg = _find_leg(args.leg)
     confine(
         memory_bytes=args.memory_bytes,
         scratch=args.scratch,
@@ -51,7 +51,7 @@ def main() -> None:
     del args
     sys.argv, sys.orig_argv = ["worker"], ["worker"]
     os.write(answers, bytes([DONE]))  # the walls stand: what fails from here on is the kernel's doing
-    _serve(commands, answers, arena, load)
+    _serve(commands, answers, arena, leg)
 
 
 def _arguments() -> argparse.Namespace:
@@ -59,7 +59,7 @@ def _arguments() -> argparse.Namespace:
     for name in ("commands", "answers", "arena", "arena-bytes", "memory-bytes", "parent"):
         p.add_argument(f"--{name}", type=int, required=True)
     p.add_argument("--scratch", required=True)
-    p.add_argument("--leg", choices=["candidate", "numpy_blas"], required=True)
+    p.add_argument("--leg", choices=["candidate", "triton_interpreter", "numpy_blas"], required=True)
     p.add_argument("--readable", action="append", default=[])
     p.add_argument("--numba", action="store_true")
     p.add_argument("--keeps-read-search", action="store_true")
@@ -75,10 +75,10 @@ def _import_libraries(with_numba: bool) -> None:
         import numba  # noqa: F401
 
 
-def _serve(commands: int, answers: int, arena: mmap.mmap, load: Callable[[str], Callable[..., object]]) -> None:
+def _serve(commands: int, answers: int, arena: mmap.mmap, leg: Leg) -> None:
     """Answer until the pipe ends. Everything used after the kernel was loaded is bound to a local name here."""
     read, write, exact, spin = os.read, os.write, _read_exact, _read_command
-    bind, describe, write_all, answer = _bind, _describe, _write_all, _answer
+    load, bind, describe, write_all, answer = leg.load, _bind, _describe, _write_all, _answer
     memory = memoryview(arena)
     out_bytes = memory[0:0]
     decode: Callable[..., object] | None = None
@@ -98,7 +98,7 @@ def _serve(commands: int, answers: int, arena: mmap.mmap, load: Callable[[str], 
             if command == b"L":
                 decode = load(message["path"])
             else:
-                call, out_bytes = bind(message, memory)
+                call, out_bytes = bind(message, memory, leg)
             write_all(write, answers, [done])
         except BaseException as e:  # noqa: BLE001  (the kernel may raise anything; the parent decides what it means)
             answer(write, answers, *describe(e))
@@ -141,18 +141,24 @@ def _answer(write: Callable[[int, Any], int], fd: int, status: int, text: str, w
     write_all(write, fd, [bytes([status]), len(data).to_bytes(4, "little"), data])
 
 
-def _leg_loader(leg: str) -> Callable[[str], Callable[..., object]]:
-    """How `decode` is had. Only this leg's module is imported: no other leg is at hand in a candidate's process."""
-    if leg == "candidate":
+def _find_leg(name: str) -> Leg:
+    """Only this leg's module is imported: no other leg is at hand in a candidate's process."""
+    if name == "candidate":
         from mjolnir.worker.legs.candidate import load_decode
 
-        return load_decode
+        return Leg(load=load_decode)
+    if name == "triton_interpreter":
+        from mjolnir.worker.legs.triton_interpreter import make_leg
+
+        return make_leg()
     from mjolnir.worker.legs.numpy_blas import decode
 
-    return lambda path: decode
+    return Leg(load=lambda path: decode)
 
 
-def _bind(message: dict[str, Any], memory: memoryview) -> tuple[Callable[[Callable[..., object]], bool], memoryview]:
+def _bind(
+    message: dict[str, Any], memory: memoryview, leg: Leg
+) -> tuple[Callable[[Callable[..., object]], bool], memoryview]:
     """The call of a case (True: its arguments kept their form) and the bytes of its `out` in the arena."""
     import ml_dtypes
     import numpy as np
@@ -161,16 +167,17 @@ def _bind(message: dict[str, Any], memory: memoryview) -> tuple[Callable[[Callab
     arrays = {}
     for name, (offset, shape, dtype) in message["arrays"].items():
         count = int(np.prod(shape))
-        arrays[name] = np.frombuffer(memory, dtypes[dtype], count, offset).reshape(shape)
-    form = [(a, a.shape, a.dtype, a.strides) for a in arrays.values()]
+        arrays[name] = leg.wrap(np.frombuffer(memory, dtypes[dtype], count, offset).reshape(shape))
+    form_of = leg.form
+    forms = [(a, form_of(a)) for a in arrays.values()]
     out = arrays["out"]
     offset = message["arrays"]["out"][0]
     positional = [arrays[name] for name in ("q", "kv_cache", "page_table", "seq_lens")]
-    keywords = {**message["scalars"], "out": out}
+    keywords = {**message["scalars"], "out": out, **{name: arrays[name] for name in arrays if name == "lse"}}
 
     def call(decode: Callable[..., object]) -> bool:
         decode(*positional, **keywords)
-        return all(a.shape == s and a.dtype == d and a.strides == t for a, s, d, t in form)
+        return all(form_of(a) == form for a, form in forms)
 
     return call, memory[offset : offset + out.nbytes]
 

@@ -7,6 +7,8 @@ $MJOLNIR_SCRIPTED names:
 kernel   SPEEDUP = 1.2 or {128: 1.2, 1024: 1.1}   reference time / candidate time
          OUTCOME = "measured", "incorrect", "crash" or the code of an integrity finding (E_STATE ...)
          LOG = "text"                             what the kernel printed before it crashed
+         CODE = "text"                            its machine code and launches, for the target scripted_gpu
+         COMPILE_ERROR = "text"                   the compiler's words: it does not compile there
 machine  {"reference": {"128": 1.5}}              factors of the reference's time
          {"unsteady": "why"}                      the numbers are not to be trusted
          {"fault": "no device answers"}           preflight raises EnvironmentFault
@@ -39,6 +41,7 @@ from mjolnir.targets.protocol import (
     Progress,
     RaceReport,
     RaceRequest,
+    StaticFacts,
     TargetReport,
     TargetRequest,
 )
@@ -96,6 +99,18 @@ class ScriptedTarget:
             seconds={**seconds, "sweep": 0.5},
             gate={"asked": request.sweep.gate},
         )
+
+
+class ScriptedGpuTarget(ScriptedTarget):
+    """With the step that a target for a GPU has: what the compiler says, before any device is asked."""
+
+    def static_facts(self, kernel: KernelSource, lengths: Sequence[int], observe: Observe) -> StaticFacts:
+        script = constants(kernel.blob)
+        if error := script.get("COMPILE_ERROR"):
+            failure = Crashed(stage="compile", detail=error, log=f"{error}\n")
+            return StaticFacts(arch="sm_110a", label="STATIC: does not compile", failure=failure)
+        code = str(script.get("CODE", "first"))
+        return StaticFacts(arch="sm_110a", code_hash=code, label=f"STATIC (no GPU): not a timing. code {code}")
 
 
 def machine() -> dict[str, Any]:

@@ -21,7 +21,9 @@ def correctness(
     match: str = typer.Option("", "--match", metavar="S", help="Only cases whose name holds S."),
     fail_fast: bool = typer.Option(False, "--fail-fast", help="Stop at the first failure."),
     timeout_s: float = typer.Option(None, "--timeout", min=1, metavar="S", help="Seconds the check may take."),
-    target: str = typer.Option(None, "--target", metavar="T", help="The target; else the one of mjolnir.toml."),
+    target: str = typer.Option(
+        None, "--target", metavar="T", help="The target, or interpreter: a GPU kernel without a GPU; else the run's."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object and nothing else."),
 ) -> None:
     """Check the work tree's kernel file against the float64 oracle; exit 1 on a failure.
@@ -56,5 +58,6 @@ def _answer(document: dict[str, Any]) -> dict[str, Any]:
         "passed": document["summary"]["outcome"] == "passed",
         "seed": document["params"]["seed"],
         "run_id": document["run_id"],
+        **({"note": document["summary"]["note"]} if "note" in document["summary"] else {}),
         "cases": [{key: case.get(key) for key in _KEYS} for case in document["cases"]],
     }
