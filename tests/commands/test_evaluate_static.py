@@ -7,9 +7,9 @@ from doubles.research import CONFIG, KERNEL, Research
 pytest_plugins = ("doubles.fixtures",)
 
 
-def text(code="first", *, speedup=1.0, spelling="a", error=""):
+def text(code="first", *, speedup=1.0, spelling="a", error="", outcome="measured"):
     """A kernel of machine code `code`; another `spelling` is another program to the parser alone."""
-    constants = f"SPEEDUP = {speedup!r}\nOUTCOME = 'measured'\nCODE = {code!r}\n"
+    constants = f"SPEEDUP = {speedup!r}\nOUTCOME = {outcome!r}\nCODE = {code!r}\n"
     constants += f"COMPILE_ERROR = {error!r}\n" if error else ""
     used = "SPEEDUP, OUTCOME, CODE" + (", COMPILE_ERROR" if error else "")
     return f"{constants}\n\ndef decode(*args, out):\n    out[0] = ({used}, {spelling!r})\n"
@@ -65,6 +65,14 @@ def test_the_same_text_may_be_measured_once_more_on_request(gpu_lab):
     gpu_lab.commit(text("second", speedup=1.01))
     gpu_lab.evaluate()
     assert gpu_lab.evaluate("again", "--again").json["attempt"] == 2
+
+
+@pytest.mark.parametrize("outcome", ["incorrect", "crash"])
+def test_host_code_that_is_mended_around_the_same_machine_code_is_measured(gpu_lab, outcome):
+    gpu_lab.commit(text("second", speedup=1.2, outcome=outcome))
+    assert gpu_lab.evaluate().json["score"] is None
+    gpu_lab.commit(text("second", speedup=1.2))
+    assert gpu_lab.evaluate().json["status"] == "keep"
 
 
 def test_noisy_rows_do_not_make_machine_code_known(gpu_lab):

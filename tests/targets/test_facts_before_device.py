@@ -17,7 +17,7 @@ def told(monkeypatch):
     """`told(found)`: what an evaluation hears when this is what was found."""
 
     def go(found):
-        monkeypatch.setattr(static_facts, "static_facts", lambda *args: found)
+        monkeypatch.setattr(static_facts, "static_facts", lambda *args, **options: found)
         return facts_before_device(SOURCE, REQUEST, lambda step: None)
 
     return go
@@ -35,3 +35,22 @@ def test_a_kernel_without_facts_is_a_crash_of_this_stage(told):
     assert facts.failure.log == "the whole text"
     assert facts.code_hash == ""
     assert "out of resource" in facts.label
+
+
+@pytest.mark.parametrize("kind", ["raised", "refused", "unsupported"])
+def test_host_code_that_needs_a_device_is_left_to_the_device(told, kind):
+    facts = told(StaticFailure(kind=kind, detail="torch.cuda is not there"))
+    assert (facts.failure, facts.code_hash) == (None, "")
+    assert "no facts" in facts.label
+
+
+def test_the_users_cache_decides_nothing(monkeypatch):
+    asked = []
+
+    def find(*args, **options):
+        asked.append(options)
+        return report()
+
+    monkeypatch.setattr(static_facts, "static_facts", find)
+    facts_before_device(SOURCE, REQUEST, lambda step: None)
+    assert asked == [{"trusts_cache": False}]

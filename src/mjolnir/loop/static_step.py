@@ -45,7 +45,8 @@ def require_new_code(facts: StaticFacts | None, ledger: Ledger, program: str) ->
     """Raises Refused E_SAME_PROGRAM, with the earlier row as `first`, when the device would run what it ran before.
 
     Another text (another `program` hash) of the same machine code is the same program, and its second measurement would
-    be a second chance. Rows of this very text were looked at by budget.count_attempt.
+    be a second chance. Rows of this very text were looked at by budget.count_attempt; a row without times (wrong, or
+    crashed) measured nothing, and what mends it may lie in host code that the facts do not see.
     """
     wanted = static_params(facts).get("static")
     if wanted is None:
@@ -53,7 +54,7 @@ def require_new_code(facts: StaticFacts | None, ledger: Ledger, program: str) ->
     for glance in ledger.glances():
         is_other_text = glance.status is not Status.NOISY and glance.program_hash != program
         row = ledger.row(glance.id) if is_other_text else None
-        if row is not None and _static_of(row) == wanted:
+        if row is not None and row.per_L and _static_of(row) == wanted:
             what = f"experiment #{row.id} measured it: {row.status.value} ({row.rule})"
             raise Refused(
                 "E_SAME_PROGRAM",

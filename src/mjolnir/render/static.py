@@ -92,7 +92,7 @@ def _floor_lines(report: StaticReport) -> Iterator[str]:
 
 
 def _change_lines(change: StaticChange, lengths: Sequence[int]) -> Iterator[str]:
-    same = "the same machine code in the same launches: a device cannot tell them apart"
+    same = "the same machine code in the same launches (what torch itself does on the device is not looked at)"
     yield f"against {short_commit(change.commit)}: {same if change.is_same_program else 'another program'}"
     for one in change.changes:
         yield f"  {_change_text(one, lengths)}"

@@ -23,7 +23,7 @@ from mjolnir.targets.static_tools import GpuTools, run_tool
 _RESOURCES = re.compile(rb"REG:(\d+) STACK:(\d+)")
 _SPILLED = re.compile(rb"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _COMPLAINT = re.compile(r"\b(?:error|fatal)\b", re.IGNORECASE)
-_OUR_NAMES = re.compile(r"^ptxas\s+(?:kernel\.ptx,\s*)?")
+_OUR_NAMES = re.compile(r"^ptxas(?:-blackwell)?\s+(?:kernel\.ptx,\s*)?")
 _ABORTED = "Ptx assembly aborted"
 _MAX_COMPLAINTS = 3
 _DETAIL_CHARS, _LOG_CHARS = 400, 6000
@@ -37,8 +37,11 @@ class CompilerError(Exception):
         self.log = log
 
 
-def compile_unit(unit: UnitAnswer, arch: GpuArch, tools: GpuTools) -> MachineCode:
-    """Facts of one program, from the cache where it was compiled before. Raises CompilerError, EnvironmentFault."""
+def compile_unit(unit: UnitAnswer, arch: GpuArch, tools: GpuTools, *, trusts_cache: bool = True) -> MachineCode:
+    """Facts of one program, from the cache where it was compiled before and that is trusted.
+
+    Raises CompilerError, EnvironmentFault.
+    """
     odd = unsafe_option(unit.options)
     if odd:
         raise CompilerError(f"the assembler's option {odd!r} is not one that mjolnir passes on")
@@ -49,7 +52,7 @@ def compile_unit(unit: UnitAnswer, arch: GpuArch, tools: GpuTools) -> MachineCod
         raise CompilerError(f"{unit.tool} {tools.versions[unit.tool]} does not know {arch.name}; it knows {known}")
     source = static_cache.source_of(sass, sass_loop)
     key = static_cache.cache_key(source, unit.ptx, unit.tool, tools.versions[unit.tool], *unit.options)
-    remembered = _as_code(static_cache.read_entry(key))
+    remembered = _as_code(static_cache.read_entry(key)) if trusts_cache else None
     if remembered is not None:
         return remembered
     code = _compile(unit, tools)

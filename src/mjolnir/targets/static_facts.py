@@ -45,12 +45,15 @@ class StaticRequest:
         return [(q_dtype, length) for q_dtype in self.q_dtypes for length in self.lengths]
 
 
-def static_facts(kernel: KernelSource, request: StaticRequest, observe: Observe) -> StaticReport | StaticFailure:
-    """The facts of `kernel`, or why it has none. Raises EnvironmentFault, and UsageFault for an unknown arch."""
+def static_facts(
+    kernel: KernelSource, request: StaticRequest, observe: Observe, *, trusts_cache: bool = True
+) -> StaticReport | StaticFailure:
+    """The facts of `kernel`, or why it has none. `trusts_cache`: False where they decide something, because the user's
+    cache folder is open to whoever is judged. Raises EnvironmentFault, and UsageFault for an unknown arch."""
     tools = find_tools()
     arch = resolve_arch(request.arch, tools)
     deadline = time.monotonic() + request.time_limit_s
-    question = TrafficQuestion(kernel.blob, _worker_request(request, arch, tools), tools)
+    question = TrafficQuestion(kernel.blob, _worker_request(request, arch, tools), tools, trusts_cache=trusts_cache)
     observe(Progress(stage="launches", detail=kernel.name, done=0, total=3))
     with contextlib.ExitStack() as stack:
         capturing = stack.enter_context(_ask("capture", kernel, request, arch, tools))
@@ -61,7 +64,8 @@ def static_facts(kernel: KernelSource, request: StaticRequest, observe: Observe)
             return capture
         observe(Progress(stage="machine code", detail=kernel.name, done=1, total=3))
         try:
-            codes = {name: compile_unit(unit, arch, tools) for name, unit in capture.units.items()}
+            units = capture.units.items()
+            codes = {name: compile_unit(unit, arch, tools, trusts_cache=trusts_cache) for name, unit in units}
         except CompilerError as e:
             return StaticFailure(kind="compiler", detail=str(e), log=e.log, toolchain=_toolchain(capture, tools))
         observe(Progress(stage="bytes of K and V", detail=kernel.name, done=2, total=3))
@@ -81,11 +85,14 @@ def static_facts(kernel: KernelSource, request: StaticRequest, observe: Observe)
 def facts_before_device(kernel: KernelSource, request: StaticRequest, observe: Observe) -> StaticFacts:
     """The step that an evaluation on a GPU target begins with (targets/protocol.py, StaticTarget).
 
-    The hash compares only with that of a request over the same arch, lengths and dtypes. Raises as `static_facts`.
+    The hash compares only with that of a request over the same arch, lengths and dtypes. Only what a device would
+    refuse too is a failure; host code that cannot run without one leaves no facts, and the device decides. Raises as
+    `static_facts`.
     """
-    found = static_facts(kernel, request, observe)
+    found = static_facts(kernel, request, observe, trusts_cache=False)
     if isinstance(found, StaticFailure):
-        failure = Crashed(stage="static", detail=found.detail, log=found.log)
+        is_final = found.kind in ("compiler", "resources")
+        failure = Crashed(stage="static", detail=found.detail, log=found.log) if is_final else None
         label = f"STATIC (no GPU): no facts for {request.arch}: {found.detail}"
         return StaticFacts(arch=request.arch, label=label, failure=failure)
     return StaticFacts(arch=request.arch, code_hash=found.code_hash, label=label_line(found))

@@ -29,7 +29,7 @@ _WORKER_FILES = ("kv_traffic.py", "fast_interpreter.py", "capture.py", "stub_dri
 class TrafficQuestion:
     """One kernel's bytes. `remembered`: the raw answer of an earlier time; `worker`: who is asked else."""
 
-    def __init__(self, blob: bytes, request: Mapping[str, Any], tools: GpuTools) -> None:
+    def __init__(self, blob: bytes, request: Mapping[str, Any], tools: GpuTools, *, trusts_cache: bool = True) -> None:
         self.notes: list[str] = []
         self.worker: AskedWorker | None = None
         self._is_tried = tools.triton in TRIED_VERSIONS
@@ -38,7 +38,7 @@ class TrafficQuestion:
         self._key = static_cache.cache_key(
             blob, json.dumps(request, sort_keys=True), tools.triton, tools.torch, *sources
         )
-        known = static_cache.read_entry(self._key)
+        known = static_cache.read_entry(self._key) if trusts_cache else None
         self.remembered = json.dumps(known).encode() if known is not None else None
         if not self._is_tried:
             self.remembered = b""
