@@ -132,7 +132,8 @@ class Config:
         if target == INTERPRETER:
             target = self.run.target if self.run.target in GPU_TARGETS else "thor"
         if target not in self.targets:
-            raise ConfigFault(f"there is no [targets.{target}]", f"choose one of: {', '.join(sorted(self.targets))}")
+            known = ", ".join(sorted(self.targets))
+            raise ConfigFault(f"{CONFIG_NAME} has no [targets.{target}]", f"add it, or choose one of: {known}")
         return self.targets[target]
 
     def min_gain(self, target: str) -> float:

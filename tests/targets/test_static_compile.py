@@ -1,6 +1,6 @@
 """PTX to facts, with programs in the place of Triton's: what is read, remembered and refused."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,14 @@ def test_the_same_program_is_assembled_once(tools):
     first = compile_unit(unit(), THOR, tools)
     assert compile_unit(unit(), THOR, tools) == first
     assert len(assembler_calls(tools)) == 1
+
+
+def test_what_decides_is_assembled_and_not_remembered(tools, monkeypatch):
+    """Whoever is judged can write to the user's cache."""
+    first = compile_unit(unit(), THOR, tools)
+    monkeypatch.setattr(static_cache, "read_entry", lambda key: {**asdict(first), "registers": 1})
+    assert compile_unit(unit(), THOR, tools).registers == 1
+    assert compile_unit(unit(), THOR, tools, trusts_cache=False) == first
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,14 @@ class GpuArch:
         """110 for sm_110a."""
         return int("".join(c for c in self.name if c.isdigit()))
 
+    def driver_answers(self) -> dict[str, int]:
+        """What a stub of the device's driver is told: capability, SMs, shared memory that one CTA may have in bytes."""
+        return {
+            "capability": self.capability,
+            "sm_count": self.sm_count,
+            "shared_per_cta_bytes": self.shared_per_cta_bytes,
+        }
+
 
 _KIB, _MIB = 1 << 10, 1 << 20
 ARCHES: Mapping[str, GpuArch] = {

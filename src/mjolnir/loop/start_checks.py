@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mjolnir.config import CONFIG_NAME, INTERPRETER, Config, TargetSection, read_config
 from mjolnir.core.rule_names import CONFIRMED, KEEP_RULES
-from mjolnir.errors import ConfigFault, Refused, UsageFault
+from mjolnir.errors import Refused, UsageFault
 from mjolnir.loop.guard import config_at, require_no_replacements
 from mjolnir.store.foreign_text import one_line
 from mjolnir.store.git import Git
@@ -183,10 +183,7 @@ def _require_options(request: StartRequest) -> None:
 def _section_of(config: Config, target: str) -> TargetSection:
     if target == INTERPRETER:
         raise UsageFault("the interpreter times nothing, so no run can be measured on it", "choose thor, cuda or cpu")
-    if target not in config.targets:
-        known = ", ".join(sorted(config.targets))
-        raise ConfigFault(f"{CONFIG_NAME} has no [targets.{target}]", f"add it, or choose one of: {known}")
-    return config.targets[target]
+    return config.section(target)
 
 
 def _require_clean(plan: Plan) -> None:

@@ -115,11 +115,7 @@ def _ask(
 
 def _worker_request(request: StaticRequest, arch: GpuArch, tools: GpuTools) -> dict[str, object]:
     return {
-        "device": {
-            "capability": arch.capability,
-            "sm_count": arch.sm_count,
-            "shared_per_cta_bytes": arch.shared_per_cta_bytes,
-        },
+        "device": arch.driver_answers(),
         "ptxas_versions": dict(tools.releases),
         "workload": asdict(request.workload),
         "q_dtypes": list(request.q_dtypes),

@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mjolnir.core.gpu_arch import ARCHES
 from mjolnir.worker.legs import Leg
 
-SM_COUNT = 20
-"""Jetson AGX Thor's."""
-_ARCH = 110
 _TORCH_NAMES = {"bfloat16": "bfloat16", "float8_e4m3fn": "float8_e4m3fn"}
 """numpy has no such dtypes of its own, so torch takes the bits and is told what they are."""
 
@@ -29,11 +27,12 @@ def make_leg() -> Leg:
 
     from mjolnir.worker.exact_interpreter import make_exact
     from mjolnir.worker.legs.candidate import load_decode
+    from mjolnir.worker.stub_driver import Recorder, StubDriver
 
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=True)  # torch.empty is NaN then: fresh memory is no zeros
     make_exact()
-    driver.set_active(_Device())
+    driver.set_active(StubDriver(ARCHES["sm_110a"].driver_answers(), Recorder()))
     return Leg(load=load_decode, wrap=as_tensor, form=_tensor_form)
 
 
@@ -50,27 +49,3 @@ def as_tensor(array: Any) -> Any:
 
 def _tensor_form(tensor: Any) -> tuple[Any, ...]:
     return tuple(tensor.shape), tensor.dtype, tensor.stride(), tensor.data_ptr()
-
-
-class _Device:
-    """The part of Triton's driver that host code and the interpreter ask. Nothing is compiled or launched."""
-
-    def __init__(self) -> None:
-        self.utils = self
-
-    def get_device_properties(self, device: int) -> dict[str, int]:
-        return {"multiprocessor_count": SM_COUNT, "max_shared_mem": 232_448, "warpSize": 32}
-
-    def get_current_device(self) -> int:
-        return 0
-
-    def get_current_stream(self, device: int) -> int:
-        return 0
-
-    def get_device_capability(self, device: int = 0) -> tuple[int, int]:
-        return divmod(_ARCH, 10)
-
-    def get_current_target(self) -> Any:
-        from triton.backends.compiler import GPUTarget
-
-        return GPUTarget("cuda", _ARCH, 32)
