@@ -170,8 +170,8 @@ def _identity(launch: Launch) -> list[object]:
 
 
 def is_same_program(a: StaticReport, b: StaticReport) -> bool:
-    """True when both kernels are the same machine code in the same launches at the same lengths: a device cannot tell
-    them apart. False for reports over other lengths, dtypes or devices, which nobody can compare."""
+    """True when both kernels are the same machine code in the same launches at the same lengths; what torch itself does
+    on the device is not looked at. False for reports over other lengths, dtypes or devices: nobody can compare them."""
     is_comparable = (a.arch.name, a.q_dtypes, a.lengths) == (b.arch.name, b.q_dtypes, b.lengths)
     return is_comparable and bool(a.calls) and a.code_hash == b.code_hash
 
